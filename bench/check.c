@@ -5,8 +5,8 @@
 
 #include "bench/peers.h"
 #include "bench/texts.h"
-#include "gpu/nvrtc.h"
-#include "tuner/verify.h"
+#include "code/nvrtc.h"
+#include "tuner/measure/verify.h"
 
 enum { POISON = 0x40 /* sets the bit that bench_fill clears in every second byte */, THREADS = 256 };
 

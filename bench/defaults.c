@@ -18,10 +18,10 @@
 #include "base/grow.h"
 #include "base/random.h"
 #include "bench/args.h"
-#include "db/recording.h"
-#include "template/operation.h"
-#include "template/problem_text.h"
-#include "tuner/finals.h"
+#include "db/exchange/recording.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/finals/finals.h"
 
 /* Screening takes few samples, so its medians are right within a few percent. */
 static const double screening_noise = 1.06;

@@ -6,8 +6,8 @@
 #include "base/grow.h"
 #include "bench/peers.h"
 #include "dispatch/plan.h"
-#include "gpu/nvrtc.h"
-#include "template/operation.h"
+#include "code/nvrtc.h"
+#include "kernel/space/operation.h"
 
 /* If the store knows how the copies did, only so many of the best enter. */
 enum { SHORT_LIST = 10 };

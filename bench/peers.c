@@ -15,7 +15,7 @@
 #include "bench/peers.h"
 #include "bench/texts.h"
 #include "gpu/device.h"
-#include "gpu/nvrtc.h"
+#include "code/nvrtc.h"
 
 const bench_peer_kind bench_peer_kinds[BENCH_PEERS] = {
     [BENCH_OURS] = {"ours", BENCH_IS_TRANSPOSE, bench_ours_open},

@@ -19,12 +19,12 @@ SHAPES = [(1024, 1024), (2048, 2048), (4096, 4096), (8192, 8192), (16384, 16384)
           (4 << 20, 64)]
 TYPES = {"float32": 4, "float16": 2, "uint8": 1}
 SLEEP_CYCLES = 400_000  # about 0.2 ms of GPU time in which the host queues a launch
-FLUSH_TIMES = 2  # the L2 cache, as in tuner/measure.h
+FLUSH_TIMES = 2  # the L2 cache, as in tuner/measure/measure.h
 ATTEMPTS = 5
 
 
 def interval(ratios):
-    """(low, high) around the median, about 95 %, by the ranks that tuner/stats.c uses."""
+    """(low, high) around the median, about 95 %, by the ranks that tuner/measure/stats.c uses."""
     ordered = sorted(ratios)
     low = max(0, int(len(ordered) / 2 - 0.98 * len(ordered) ** 0.5))
     return ordered[low], ordered[-1 - low]

@@ -11,7 +11,7 @@
 #include "api/matrix.h"
 #include "base/clock.h"
 #include "dispatch/context.h"
-#include "tuner/stats.h"
+#include "tuner/measure/stats.h"
 
 enum {
     SAMPLES = 8,

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "bench/args.h"
 #include "bench/strategies.h"
-#include "tuner/stats.h"
+#include "tuner/measure/stats.h"
 
 /* Goals: the fastest's time over a configuration's. */
 static const double near = 0.95, goal = 0.99;

@@ -3,8 +3,8 @@
 #define BENCH_STRATEGIES_H
 
 #include "bench/matrix.h"
-#include "tuner/foreign.h"
-#include "tuner/strategy.h"
+#include "tuner/backend/replay/foreign.h"
+#include "tuner/strategy/strategy.h"
 
 enum { BENCH_STARTS_MAX = 16 };
 

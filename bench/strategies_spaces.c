@@ -5,8 +5,8 @@
 #include "base/grow.h"
 
 #include "bench/strategies.h"
-#include "template/problem_text.h"
-#include "tuner/stats.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/measure/stats.h"
 
 static tt_status read_trials(bench_space *b, const tt__recording *r) {
     size_t n = 0;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "template/template.h"
+#include "kernel/model/template.h"
 
 extern const tt__builtin bench_texts[];
 extern const size_t bench_n_texts;

@@ -1,5 +1,5 @@
 /*
- * Rounds of bench-peers. The tuner's pool times them (tuner/measure.h): cold and warm are the same as in
+ * Rounds of bench-peers. The tuner's pool times them (tuner/measure/measure.h): cold and warm are the same as in
  * tuning. A graph holds many launches and is timed as one. The arrays take turns in a cold graph.
  */
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bench/peers.h"
-#include "tuner/measure.h"
+#include "tuner/measure/measure.h"
 
 enum { WARM_UPS = 2, GRAPH_LAUNCHES = 128 };
 

@@ -68,7 +68,7 @@ count("docs/guide.md", r"has (\w+) complete files", len(kernels))
 for page in "examples/README.md", "bench/notes/own-kernels.md":
     text = (root / page).read_text(encoding="utf-8")
     wrong += [f"{page} does not tell of {name}" for name in sorted(kernels) if f"`{name}`" not in text]
-names = re.search(r"enum \{\n((?:    TT__COST_\w+,\n)+)", (root / "tuner/cost_model.h").read_text(encoding="utf-8"))[1]
+names = re.search(r"enum \{\n((?:    TT__COST_\w+,\n)+)", (root / "tuner/strategy/cost_model.h").read_text(encoding="utf-8"))[1]
 count("docs/search.md", r"a sum of (\w+) costs", names.count("TT__COST_"))
 count("docs/search.md", r"The (\w+) weights", names.count("TT__COST_"))
 
@@ -82,22 +82,22 @@ def says(page, text):
         wrong.append(f"{page} does not say '{text}'")
 
 
-quick, usual = (constant("tuner/limits.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e in ("QUICK", "STANDARD"))
-short, below = constant("tuner/limits.c", r"standard_if_short = (\d+)"), constant("tuner/limits.h", r"TT__SHORT_US = (\d+)")
-whole = constant("tuner/limits.c", r"standard_whole = (\d+)")
+quick, usual = (constant("tuner/session/limits.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e in ("QUICK", "STANDARD"))
+short, below = constant("tuner/session/limits.c", r"standard_if_short = (\d+)"), constant("tuner/session/limits.h", r"TT__SHORT_US = (\d+)")
+whole = constant("tuner/session/limits.c", r"standard_whole = (\d+)")
 says("docs/search.md", f"`standard` tries a space of up to {whole} whole")
-least = int(usual) - int(usual) // 8 * int(constant("tuner/search.c", r"limits\.trials / 8 \* (\d)"))
-times = list(WORDS)[int(constant("tuner/limits.c", r"standard_patience = (\d+)")) - 1]
+least = int(usual) - int(usual) // 8 * int(constant("tuner/search/search.c", r"limits\.trials / 8 \* (\d)"))
+times = list(WORDS)[int(constant("tuner/session/limits.c", r"standard_patience = (\d+)")) - 1]
 says("docs/search.md", f"it ends from {least} trials on, after {times} times as many")
 says("docs/search.md", f"| `quick` | {quick} |")
 says("docs/search.md", f"| `standard` (default) | {least} to {usual}; {short} without a cost model, where the best takes less than {below} us |")
-finals = (root / "tuner/finals.c").read_text(encoding="utf-8")
-rounds = {name: constant("tuner/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
+finals = (root / "tuner/finals/finals.c").read_text(encoding="utf-8")
+rounds = {name: constant("tuner/backend/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
 stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)
-contenders = constant("tuner/finals.c", r"CONTENDERS_MAX = (\d+)")
+contenders = constant("tuner/finals/finals.c", r"CONTENDERS_MAX = (\d+)")
 _, longer, second, again = (stage[6] for stage in stages)
 longer += f" and {second}" if second != longer else ""
-favourites = constant("tuner/searches.c", r"FAVOURITES = (\d+)")
+favourites = constant("tuner/search/searches.c", r"FAVOURITES = (\d+)")
 says("docs/search.md", f"The model's first {favourites} are compiled ahead")
 says("docs/measuring.md", f"stages 1 and 2 take {longer} times as long. Stage 3 is held again, {again} times as long")
 for at, (least, most, seconds, enter, _, within, *_) in enumerate(stages):
@@ -109,7 +109,7 @@ for at, (least, most, seconds, enter, _, within, *_) in enumerate(stages):
         line = next((x for x in (root / "docs/measuring.md").read_text().splitlines() if x.startswith(row)), "")
         wrong += [] if behind in line else [f"docs/measuring.md, stage {at}: not '{behind}'"]
 if len(stages) != 4:
-    wrong.append(f"tuner/finals.c: {len(stages)} stages found, 4 expected")
+    wrong.append(f"tuner/finals/finals.c: {len(stages)} stages found, 4 expected")
 if wrong:
     sys.exit("\n".join(wrong))
 print(f"{n} examples")

@@ -18,7 +18,7 @@ wrong = 0
 for folder in ("src", "db", "tuner"):
     for path in sorted((root / folder).rglob("*.[ch]")):
         name = path.relative_to(root).as_posix()
-        if name.startswith(("src/base/number.", "tuner/t1/")):
+        if name.startswith(("src/base/number.", "tools/t1/")):
             continue
         text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]), path.read_text(encoding="utf-8"), flags=re.S)
         text = re.sub(r"//.*", "", text) if path.suffix == ".cu" else text

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/matrix.h"
-#include "template/operation.h"
+#include "kernel/space/operation.h"
 
 static tt_status check_axes(const tt_permutation *p) {
     uint64_t seen = 0;

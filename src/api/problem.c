@@ -6,7 +6,7 @@
 #include "api/matrix.h"
 #include "api/permutation.h"
 #include "api/sized.h"
-#include "template/problem_text.h"
+#include "kernel/space/problem_text.h"
 
 static tt_status of_kernel(tt__question *out, const tt_problem *p) {
     const tt__template *t = p->kernel->t;

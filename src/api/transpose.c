@@ -7,7 +7,7 @@
 #include "api/plan.h"
 #include "api/sized.h"
 #include "dispatch/first_use.h"
-#include "template/problem_text.h"
+#include "kernel/space/problem_text.h"
 
 /* A captured kernel must be loaded before, and a capture is no time for loading, compiling or tuning. */
 tt_status tt__not_capturing(const tt__driver *cu, const tt__problem *p, const char *call, CUstream stream) {

@@ -2,7 +2,7 @@
  * A problem: an operation, a value for each of its variables, and whether it is warm or unverified. It is
  * plain data that can be copied and sent between processes of the same build.
  *
- * The operation says what its variables mean (template/operation.h). Only two names mean the same in all
+ * The operation says what its variables mean (kernel/space/operation.h). Only two names mean the same in all
  * operations: `elem_size` is the bytes of an element, and the arrays' addresses are multiples of `align`.
  */
 #ifndef TT_BASE_PROBLEM_H

@@ -8,7 +8,7 @@
 
 #include "db/store.h"
 #include "dispatch/plan_cache.h"
-#include "template/template.h"
+#include "kernel/model/template.h"
 
 struct tt__answers;
 struct tt__tuned;

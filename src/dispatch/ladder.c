@@ -16,9 +16,9 @@
 #include "dispatch/shipped.h"
 #include "dispatch/validity.h"
 #include "gpu/driver.h"
-#include "template/config.h"
-#include "template/operation.h"
-#include "template/problem_text.h"
+#include "kernel/space/config.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
 
 /* Distances count doublings (near.h). This is added for a stale winner. */
 static const double stale = 0.5;

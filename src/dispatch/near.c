@@ -8,7 +8,7 @@
 
 #include "base/grow.h"
 #include "dispatch/shipped.h"
-#include "template/operation.h"
+#include "kernel/space/operation.h"
 
 /* Distances count doublings of a number (tt__variable.weight). */
 static const double other_gpu = 1.5, other_cc = 1, other_regime = 1;

@@ -8,8 +8,8 @@
 #include "dispatch/first_use.h"
 #include "dispatch/ladder.h"
 #include "dispatch/layers.h"
-#include "gpu/nvrtc.h"
-#include "template/workload.h"
+#include "code/nvrtc.h"
+#include "kernel/space/workload.h"
 
 /* A plan that is being made. */
 typedef struct making {

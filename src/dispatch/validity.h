@@ -5,7 +5,7 @@
 #define TT_DISPATCH_VALIDITY_H
 
 #include "db/store.h"
-#include "template/template.h"
+#include "kernel/model/template.h"
 
 /*
  * Writes why the winner is stale, or "" if it is valid. The GPU and the problem were compared by the look-up.

@@ -1,7 +1,7 @@
 /* Compares what the driver or a cubin says about a kernel with its launch. */
 #include "gpu/fit.h"
 
-#include "gpu/cubin.h"
+#include "code/cubin.h"
 
 static const char advice[] = "make `args` name what the kernel takes, in its order";
 

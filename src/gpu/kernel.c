@@ -3,9 +3,9 @@
  */
 #include "gpu/kernel.h"
 
-#include "gpu/cubin.h"
+#include "code/cubin.h"
 #include "gpu/fit.h"
-#include "gpu/lowered.h"
+#include "code/lowered.h"
 
 tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
                                   const tt__launch *launch) {

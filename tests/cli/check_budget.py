@@ -14,7 +14,7 @@ def main() -> int:
     with open(path, encoding="utf-8") as f:
         events = json.load(f)
     n_workers = sum(e["ph"] == "M" and e["name"] == "thread_name" for e in events)
-    at_once = 2 * n_workers  # trials that are asked for and not back: room() in tuner/gpu_backend/backend.c
+    at_once = 2 * n_workers  # trials that are asked for and not back: room() in tuner/backend/gpu/backend_gpu.c
     spans = [(e["tid"], e["name"], e["ts"] * 1e-6, (e["ts"] + e["dur"]) * 1e-6) for e in events if e["ph"] == "X"]
     phases = [s for s in spans if s[0] == 0]
     loads = [begin for row, name, begin, _ in spans if row == 1 and name == "load"]

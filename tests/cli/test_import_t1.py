@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 from t1_cases import (ARGUMENTS, BAD, BAD_KERNELS, CONDITIONS, EXPRESSIONS, GOOD, KERNELS, REFUSED, SOURCE, WHOLE)
 
 tune, root = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
-sys.path.insert(0, str(root / "tuner/t1"))
+sys.path.insert(0, str(root / "tools/t1"))
 import_t1, expression, members, value = map(importlib.import_module,
                                             ("import_t1", "t1_expression", "t1_members", "t1_value"))
 
@@ -288,7 +288,7 @@ class Program(Folder):
         self.fails("import-t1 needs Python 3.9 or newer, and there is no python3: install it",
                    self.folder / "saxpy.json", code=1, PATH=str(self.folder))
         old = "import sys; sys.version_info = (3, 8, 1); sys.argv = ['x']; exec(open(%r).read())"
-        done = run(sys.executable, "-c", old % str(root / "tuner/t1/import_t1.py"))
+        done = run(sys.executable, "-c", old % str(root / "tools/t1/import_t1.py"))
         self.assertEqual((done.returncode, done.stderr),
                          (1, "tune: import-t1 needs Python 3.9 or newer, and python3 is 3.8\n"))
 
@@ -302,12 +302,12 @@ class Lists(unittest.TestCase):
         return re.findall(r'"([^"]+)"', table[:table.index("};")])
 
     def test_names(self):
-        taken = self.strings("template/scope.c", "tt__fact_names[TT__FACT_COUNT] = {") + \
-            self.strings("template/scope.c", "tt__functions[] = {") + self.strings("template/scan.c", "} keywords[] = {")
+        taken = self.strings("kernel/expression/scope.c", "tt__fact_names[TT__FACT_COUNT] = {") + \
+            self.strings("kernel/expression/scope.c", "tt__functions[] = {") + self.strings("kernel/expression/scan.c", "} keywords[] = {")
         self.assertEqual(sorted(name.lower() for name in taken), sorted(members.TAKEN))
 
     def test_options(self):
-        self.assertEqual(self.strings("template/config.c", "allowed[] = {"), members.OPTIONS)
+        self.assertEqual(self.strings("kernel/space/config.c", "allowed[] = {"), members.OPTIONS)
 
     def test_types(self):
         text = (root / "src/base/type.c").read_text()

@@ -13,7 +13,7 @@
 
 #include "api/matrix.h"
 #include "api/problem.h"
-#include "template/operation.h"
+#include "kernel/space/operation.h"
 
 const tt__driver *cu;
 

@@ -10,11 +10,11 @@
 #include <cmocka.h>
 
 #include "device.h"
-#include "gpu/cubin.h"
+#include "code/cubin.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
-#include "gpu/nvrtc.h"
-#include "template/problem_text.h"
+#include "code/nvrtc.h"
+#include "kernel/space/problem_text.h"
 
 /* Uses the first of its operation's samples that is possible here, or the default as it is. */
 static void resolve(tt__candidate *c, tt__problem *p, const tt__template *t, const tt__gpu *gpu) {

@@ -15,8 +15,8 @@
 #include "dispatch/plan.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
-#include "gpu/nvrtc.h"
-#include "template/template.h"
+#include "code/nvrtc.h"
+#include "kernel/model/template.h"
 
 enum { SIDE = 128, BYTES = SIDE * SIDE * 8, TIMES = 20 };
 

@@ -11,14 +11,14 @@
 
 #include <cmocka.h>
 
-#include "db/recording.h"
+#include "db/exchange/recording.h"
 #include "device.h"
 #include "gpu/device.h"
-#include "template/problem_text.h"
-#include "tuner/cli/study.h"
-#include "tuner/gpu_backend/backend.h"
-#include "tuner/hunt.h"
-#include "tuner/tune.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/cli/commands/study.h"
+#include "tuner/backend/gpu/backend_gpu.h"
+#include "tuner/search/hunt.h"
+#include "tuner/run/tune.h"
 
 enum { OWN_RUNGS = 8 }; /* templates of the ladder */
 

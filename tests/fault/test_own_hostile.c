@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/model.h"
-#include "template/template.h"
+#include "kernel/model/template.h"
 
 /* ---- Kernels ------------------------------------------------------------------------------------------- */
 

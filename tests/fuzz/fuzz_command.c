@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/matrix.h"
-#include "tuner/cli/options.h"
+#include "tuner/cli/shell/options.h"
 #include "tuner/cli/pages.h"
 
 enum { WORDS_MAX = 64 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/cubin.h"
+#include "code/cubin.h"
 #include "gpu/fit.h"
 
 static const char *const kernels[] = {"some", "exact", "much", "calls", "saxpy", ""};

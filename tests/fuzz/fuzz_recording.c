@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-#include "db/import.h"
+#include "db/exchange/import.h"
 #include "mutate_json.h"
-#include "template/problem_text.h"
-#include "tuner/foreign.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/backend/replay/foreign.h"
 
 static const tt__gpu gpu = {.name = "A GPU",
                             .cc = 90,

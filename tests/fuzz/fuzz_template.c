@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "template/operation.h"
-#include "template/problem_text.h"
-#include "template/workload.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
+#include "kernel/space/workload.h"
 
 enum { WORDS_MAX = 200 };
 

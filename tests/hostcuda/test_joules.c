@@ -15,8 +15,8 @@
 
 #include "api/matrix.h"
 #include "device/device.h"
-#include "tuner/energy.h"
-#include "tuner/gpu_backend/backend.h"
+#include "tuner/measure/energy.h"
+#include "tuner/backend/gpu/backend_gpu.h"
 
 enum { ENTRANTS = 2 };
 

@@ -15,9 +15,9 @@
 #include "api/matrix.h"
 #include "db/conn.h"
 #include "device/device.h"
-#include "template/problem_text.h"
-#include "tuner/ahead.h"
-#include "tuner/gpu_backend/backend.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/search/ahead.h"
+#include "tuner/backend/gpu/backend_gpu.h"
 
 static const char doubled[] = "//@ kernel    doubled\n"
                               "//@ problem   n 1000\n"

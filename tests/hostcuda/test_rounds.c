@@ -14,8 +14,8 @@
 
 #include "api/matrix.h"
 #include "device/device.h"
-#include "tuner/gpu_backend/backend.h"
-#include "tuner/stats.h"
+#include "tuner/backend/gpu/backend_gpu.h"
+#include "tuner/measure/stats.h"
 
 enum { ENTRANTS = 3 };
 

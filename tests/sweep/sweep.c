@@ -16,7 +16,7 @@
 
 #include "base/cpus.h"
 #include "gpu/device.h"
-#include "gpu/nvrtc.h"
+#include "code/nvrtc.h"
 
 static const sweep_shape by_hand[] = {
     /* 4 bytes: all kinds of shapes */

@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "bench/matrix.h"
 #include "device/device.h"
-#include "template/operation.h"
-#include "template/problem_text.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
 
 /* Templates in place take part if the shape is square, or has neither gaps nor a batch. */
 typedef struct sweep_shape {

@@ -24,10 +24,10 @@
 #include "base/clock.h"
 #include "bench/peers.h"
 #include "sweep.h"
-#include "template/workload.h"
-#include "tuner/checker.h"
-#include "tuner/verifier.h"
-#include "tuner/verify.h"
+#include "kernel/space/workload.h"
+#include "tuner/measure/checker.h"
+#include "tuner/measure/verifier.h"
+#include "tuner/measure/verify.h"
 
 enum { SHOWN_MAX = 5, SAMPLE_STEP = 5, SHORT_STEP = 256, OF_FIRST = 65536, HAD_MAX = 1 << 17 };
 

@@ -17,8 +17,8 @@
 #include "device/device.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
-#include "gpu/nvrtc.h"
-#include "template/operation.h"
+#include "code/nvrtc.h"
+#include "kernel/space/operation.h"
 
 enum { EXIT_SKIPPED = 77, EACH = 2, EACH_LONG = 3, MARGIN = 64 };
 

@@ -13,10 +13,10 @@
 
 #include "gpu/device.h"
 #include "sweep.h"
-#include "template/workload.h"
-#include "tuner/checker.h"
-#include "tuner/verifier.h"
-#include "tuner/verify.h"
+#include "kernel/space/workload.h"
+#include "tuner/measure/checker.h"
+#include "tuner/measure/verifier.h"
+#include "tuner/measure/verify.h"
 
 enum { EACH = 2 };
 

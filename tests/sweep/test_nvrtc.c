@@ -26,9 +26,9 @@
 #include <elf.h>
 
 #include "base/clock.h"
-#include "gpu/nvrtc.h"
+#include "code/nvrtc.h"
 #include "sweep.h"
-#include "tuner/checker.h"
+#include "tuner/measure/checker.h"
 
 enum { EXIT_SKIPPED = 77, SHOWN_MAX = 10 };
 

@@ -4,7 +4,7 @@
 
 #include "stream_fixture.h"
 
-#include "tuner/measure.h"
+#include "tuner/measure/measure.h"
 
 enum { ARRAY_BYTES = 195 * 512, COPY_BYTES = 60000, THINGS = 32 };
 static size_t array_bytes = ARRAY_BYTES, copy_bytes = COPY_BYTES;

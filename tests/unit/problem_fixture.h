@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "api/matrix.h"
-#include "template/operation.h"
-#include "template/problem_text.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
 
 static inline tt__problem problem_of_matrix(tt_problem asked) {
     tt__problem p;

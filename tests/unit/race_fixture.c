@@ -1,7 +1,7 @@
 /* See the header. */
 #include "race_fixture.h"
 
-#include "tuner/elect.h"
+#include "tuner/finals/elect.h"
 
 void race_open(race *r, bool both) {
     *r = (race){.copy = {.best = TT__NOTHING}};

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/strategy.h"
+#include "tuner/strategy/strategy.h"
 
 #define assert_ok(expr)                                                                                      \
     do {                                                                                                     \

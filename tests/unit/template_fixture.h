@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "template/template.h"
+#include "kernel/model/template.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

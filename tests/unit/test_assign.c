@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/gpu_backend/assign.h"
+#include "tuner/backend/gpu/assign.h"
 
 enum { GPUS = 3 };
 static tt__loop loop;

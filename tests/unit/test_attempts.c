@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "gpu/nvrtc.h"
+#include "code/nvrtc.h"
 
 static char *asked;
 static const int *n_open;

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "race_fixture.h"
-#include "tuner/finals.h"
-#include "tuner/searches.h"
+#include "tuner/finals/finals.h"
+#include "tuner/search/searches.h"
 
 /* A budget that turns out to be too short when all has been asked for has cut nothing. */
 static void test_all_of_it_in_time(void **state) {

@@ -10,9 +10,9 @@
 
 #include "base/str.h"
 #include "problem_fixture.h"
-#include "template/operation.h"
-#include "template/problem_text.h"
-#include "template/workload.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
+#include "kernel/space/workload.h"
 
 static const tt__gpu gpu = {.cc = 90,
                             .sm_count = 132,

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "template/code.h"
+#include "kernel/load/code.h"
 
 static tt_status parse(const char *declared) {
     static const char frame[] = "//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4\n//@ block 1\n"

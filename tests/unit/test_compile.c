@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "gpu/cubin.h"
-#include "gpu/cuda_headers.h"
-#include "gpu/lowered.h"
-#include "gpu/nvrtc.h"
+#include "code/cubin.h"
+#include "code/cuda_headers.h"
+#include "code/lowered.h"
+#include "code/nvrtc.h"
 
 enum { EXIT_SKIPPED = 77, CC = 90 };
 

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "space_fixture.h"
-#include "template/problem_text.h"
-#include "tuner/compile_times.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/strategy/compile_times.h"
 
 static const char loops[] =
     "kernel loops\nproblem n 4096\nbuffer x f32 n inout\nparam UNROLL 1 2 4 8 16\n"

@@ -13,7 +13,7 @@
 
 #include "base/grow.h"
 #include "problem_fixture.h"
-#include "template/template.h"
+#include "kernel/model/template.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

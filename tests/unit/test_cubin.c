@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "gpu/cubin.h"
+#include "code/cubin.h"
 #include "gpu/fit.h"
-#include "gpu/nvrtc.h"
+#include "code/nvrtc.h"
 
 enum { EXIT_SKIPPED = 77, TILE_BYTES = 400, LOCAL_BYTES = 256 };
 

@@ -12,9 +12,9 @@
 
 #include "db/conn.h"
 #include "problem_fixture.h"
-#include "tuner/ahead.h"
+#include "tuner/search/ahead.h"
 #include "tuner/farm/cubins.h"
-#include "tuner/gpu_backend/compilers.h"
+#include "tuner/backend/gpu/compilers.h"
 
 static const char text[] = "//@ kernel   k\n"
                            "//@ op       transpose\n"

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "race_fixture.h"
-#include "tuner/elect.h"
+#include "tuner/finals/elect.h"
 
 /* The slowest quarter counts for nothing, the fastest for as much as the rest. */
 static void test_judges_by_the_lower_three_quarters(void **state) {

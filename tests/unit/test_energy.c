@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/energy.h"
+#include "tuner/measure/energy.h"
 
 enum { N = 3, TRAINS = N * TT__ENERGY_TURNS };
 

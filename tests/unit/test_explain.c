@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "tuner/explain.h"
-#include "tuner/explain_measures.h"
+#include "tuner/explain/explain.h"
+#include "tuner/explain/explain_measures.h"
 
 typedef struct planted {
     char name[64];

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "problem_fixture.h"
-#include "template/expr.h"
-#include "template/expr_check.h"
-#include "template/scan.h"
+#include "kernel/expression/expr.h"
+#include "kernel/load/expr_check.h"
+#include "kernel/expression/scan.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "race_fixture.h"
-#include "tuner/elect.h"
+#include "tuner/finals/elect.h"
 
 static tt__winner stored_winner(const race *r) {
     tt__winner w;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "tuner/importance.h"
+#include "tuner/explain/importance.h"
 
 enum { A = 4, B = 3, C = 5, ALL = A * B * C, SOME = 40 };
 

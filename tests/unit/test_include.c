@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "template/include.h"
-#include "template/template.h"
+#include "kernel/annotation/include.h"
+#include "kernel/model/template.h"
 #include "write_in.h"
 
 /* Six lines. */

@@ -5,7 +5,7 @@
 #include "store_fixture.h"
 
 #include "gpu/kernel.h"
-#include "gpu/nvrtc.h"
+#include "code/nvrtc.h"
 
 enum { EXIT_SKIPPED = 77, BYTES = 16 };
 

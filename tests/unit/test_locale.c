@@ -9,7 +9,7 @@
 
 #include "base/number.h"
 #include "base/read_file.h"
-#include "db/recording.h"
+#include "db/exchange/recording.h"
 #include "tiletune.h"
 
 static char folder[] = "/tmp/tt-locale-XXXXXX";

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/occupancy.h"
+#include "tuner/explain/occupancy.h"
 
 #if __has_include(<cuda_occupancy.h>)
 #include <cuda_occupancy.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "operation_fixture.h"
-#include "template/template.h"
+#include "kernel/model/template.h"
 
 /* A line, what stands there instead (annotations without their //@), and the sentence it earns. */
 static const struct {

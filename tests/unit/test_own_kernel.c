@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "operation_fixture.h"
-#include "template/operation.h"
-#include "template/problem_text.h"
-#include "template/workload.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
+#include "kernel/space/workload.h"
 
 static const tt__gpu gpu = {
     .cc = 90, .sm_count = 100, .max_threads_per_block = 1024, .shared_per_block = 227 << 10};

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "api/permutation.h"
-#include "template/problem_text.h"
+#include "kernel/space/problem_text.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "space_fixture.h"
-#include "tuner/gp.h"
+#include "tuner/strategy/gp.h"
 
 static const char tiles[] =
     "kernel tiles\nop transpose\nparam W 16 32 64\nparam H 16 32 128\nparam PAD 0 1\n"

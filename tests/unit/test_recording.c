@@ -1,5 +1,5 @@
 /* Recordings: out of a store, and in again. */
-#include "db/recording.h"
+#include "db/exchange/recording.h"
 
 #include <math.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* Recordings: everything that can be wrong with a file. */
-#include "db/recording.h"
+#include "db/exchange/recording.h"
 
 #include "store_fixture.h"
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "gpu/nvrtc.h"
-#include "gpu/sass.h"
+#include "code/nvrtc.h"
+#include "code/sass.h"
 
 enum { EXIT_SKIPPED = 77 };
 

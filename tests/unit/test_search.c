@@ -8,7 +8,7 @@
 #include "db/conn.h"
 #include "dispatch/context.h"
 #include "race_fixture.h"
-#include "tuner/searches.h"
+#include "tuner/search/searches.h"
 
 /* Of equally fast configurations the first in the space is the best, in any order of trials. */
 static void test_the_best_of_equals(void **state) {

@@ -3,11 +3,11 @@
 
 #include <sys/stat.h>
 
-#include "db/check.h"
+#include "db/upkeep/check.h"
 #include "db/conn.h"
-#include "db/merge.h"
-#include "db/recording.h"
-#include "tuner/cli/sharing.h"
+#include "db/exchange/merge.h"
+#include "db/exchange/recording.h"
+#include "tuner/cli/commands/sharing.h"
 
 static tt_status merge_in(const char *to_path, const char *from_path, bool trusted, tt__merged *report) {
     tt__store *to = must_open(to_path), *from;

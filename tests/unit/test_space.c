@@ -7,7 +7,7 @@
 
 #include "base/grow.h"
 #include "problem_fixture.h"
-#include "template/problem_text.h"
+#include "kernel/space/problem_text.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) {
     return (a + b - 1) / b;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/cli/spark.h"
+#include "tuner/cli/shell/spark.h"
 
 static void test_bar(void **state) {
     (void)state;

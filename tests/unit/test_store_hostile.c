@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "db/merge.h"
+#include "db/exchange/merge.h"
 
 #define ENDLESS "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT "
 

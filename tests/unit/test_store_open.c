@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 #include "base/read_file.h"
-#include "db/merge.h"
-#include "db/recording.h"
+#include "db/exchange/merge.h"
+#include "db/exchange/recording.h"
 
 static void creates_and_reopens(void **state) {
     (void)state;

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/read_file.h"
-#include "template/problem_text.h"
+#include "kernel/space/problem_text.h"
 
 #ifndef TT_SOURCE_DIR
 #define TT_SOURCE_DIR "."

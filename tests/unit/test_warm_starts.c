@@ -5,8 +5,8 @@
 
 #include "problem_fixture.h"
 #include "space_fixture.h"
-#include "template/problem_text.h"
-#include "tuner/warm_starts.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/search/warm_starts.h"
 
 static const char numbers[] =
     "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"

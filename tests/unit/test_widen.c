@@ -2,7 +2,7 @@
  * Members that are added to a space while it is searched.
  */
 #include "search_fixture.h"
-#include "tuner/widen.h"
+#include "tuner/search/widen.h"
 
 /* A new one comes to those of its template, what is there is not added, and trials stay with theirs. The
  * weight of the new one is a multiple of the default's. */

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "operation_fixture.h"
-#include "template/operation.h"
-#include "template/problem_text.h"
-#include "template/workload.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
+#include "kernel/space/workload.h"
 
 static const tt__gpu gpu = {.name = "a GPU",
                             .cc = 90,

@@ -1,7 +1,7 @@
 /*
  * Shell completions. Values that are files, devices or words of a list are completed.
  */
-#include "tuner/cli/options.h"
+#include "tuner/cli/shell/options.h"
 #include "tuner/cli/pages.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tuner/cli/cli.h"
-#include "tuner/cli/options.h"
+#include "tuner/cli/shell/cli.h"
+#include "tuner/cli/shell/options.h"
 #include "tuner/cli/pages.h"
 
 static void print_option(const tt__cli_option *o) {

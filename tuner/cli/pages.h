@@ -2,12 +2,12 @@
  * The table of commands. Manual pages, shell completions and --help are made from the same tables, so they
  * agree.
  */
-#ifndef TT_CLI_PAGES_H
-#define TT_CLI_PAGES_H
+#ifndef TT_TUNER_CLI_PAGES_H
+#define TT_TUNER_CLI_PAGES_H
 
 #include <stddef.h>
 
-#include "tuner/cli/cli.h"
+#include "tuner/cli/shell/cli.h"
 
 /* The commands, `tune` itself first. */
 typedef struct tt__cli_commands {

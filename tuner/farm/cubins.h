@@ -6,7 +6,7 @@
 #define TT_TUNER_FARM_CUBINS_H
 
 #include "db/store.h"
-#include "template/template.h"
+#include "kernel/model/template.h"
 
 struct tt__ahead;
 

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/workload.h"
-#include "tuner/counters.h"
+#include "tuner/measure/counters.h"
 
 enum {
     /* worker -> tuner, once, when it has started: tt__msg_hello */

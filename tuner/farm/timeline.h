@@ -6,7 +6,7 @@
 
 #include "tuner/farm/cubins.h"
 #include "tuner/farm/workers.h"
-#include "tuner/trace.h"
+#include "tuner/farm/trace.h"
 
 typedef struct tt__timeline {
     tt__trace *trace;                                 /* NULL: no trace */

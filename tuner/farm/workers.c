@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cpus.h"
-#include "tuner/backend.h"
+#include "tuner/backend/backend.h"
 
 const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
 

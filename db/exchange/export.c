@@ -1,0 +1,390 @@
+/*
+ * Writes recordings: the trials of one GPU as T4 JSON. Each result is one line, so that a diff shows which
+ * configurations changed. docs/recordings.md has the format. It also writes cache files of Kernel Tuner.
+ */
+#include <math.h>
+
+#include "base/json.h"
+#include "db/conn.h"
+#include "db/field.h"
+#include "db/exchange/recording.h"
+
+typedef struct export {
+    tt__store *store;
+    tt__recording_part part;
+    const char *commit;
+    int64_t gpu_id, env_id, replayed, problem_id; /* problem_id -1: any */
+    tt__env env;
+    tt__gpu gpu;
+    char date[32];
+    tt__str *out;
+    bool weighed;
+    size_t n_rows;                /* of the statement under way */
+    char kernel[TT__NAME_MAX];    /* the last one */
+    tt__problem problem;          /* likewise */
+    char parameter[TT__NAME_MAX]; /* the parameter whose values are being written */
+}
+export;
+
+/* Kernel Tuner has fewer words than T4. */
+static const char *error_word(tt__trial_status status) {
+    return status == TT__TRIAL_COMPILE_ERROR ? "CompilationFailedConfig"
+           : status == TT__TRIAL_SKIPPED     ? "InvalidConfig"
+                                             : "RuntimeFailedConfig";
+}
+
+/* Milliseconds, the usual unit in T4 files, rounded to 1 / per_ms. */
+static void write_ms(tt__json *j, const char *key, double ms, double per_ms) {
+    tt__json_number(j, key, round(ms * per_ms) / per_ms, 12);
+}
+
+static void write_measurement(tt__json *j, const char *name, double value, const char *unit) {
+    tt__json_open(j, NULL, '{');
+    tt__json_string(j, "name", name);
+    write_ms(j, "value", value, 1e7); /* 0.1 ns; other numbers are whole */
+    tt__json_string(j, "unit", unit);
+    tt__json_close(j, '}');
+}
+
+static void write_measurements(tt__json *j, const tt__trial *t, bool weighed) {
+    tt__json_open(j, "measurements", '[');
+    if (t->time_us > 0)
+        write_measurement(j, "time", t->time_us * 1e-3, "ms");
+    if (t->time_us > 0 && weighed)
+        write_measurement(j, "weighed_time", t->time_us * t->weight * 1e-3, "ms");
+    if (t->regs > 0)
+        write_measurement(j, "registers", t->regs, "");
+    tt__json_close(j, ']');
+    tt__json_open(j, "objectives", '[');
+    tt__json_string(j, NULL, weighed ? "weighed_time" : "time");
+    tt__json_close(j, ']');
+}
+
+enum { NS_PER_MS = 1000000, US_PER_MS = 1000 };
+
+static void write_samples(tt__json *j, const char *key, const tt__trial *t) {
+    tt__json_open(j, key, '[');
+    for (int i = 0; i < t->n_samples; i++)
+        write_ms(j, NULL, (double)t->samples_us[i] * 1e-3, NS_PER_MS);
+    tt__json_close(j, ']');
+}
+
+static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int at) {
+    static const char *const unknown[] = {"framework", "search_algorithm",
+                                          "validation"}; /* others add them up */
+    bool weighed = sqlite3_column_int(stmt, at + 5) != 0;
+    tt__json j = {.out = x->out};
+    tt__json_open(&j, NULL, '{');
+    tt__json_string(&j, "kernel", tt__db_text(stmt, at));
+    tt__json_int(&j, "problem", sqlite3_column_int64(stmt, at + 4));
+    tt__json_string(&j, "stage", sqlite3_column_int(stmt, at + 2) == TT__STAGE_FINAL ? "final" : "screen");
+    tt__json_config(&j, "configuration", tt__db_text(stmt, at + 1));
+    tt__json_string(&j, "invalidity", tt__t4_words[t->status]);
+    tt__json_int(&j, "correctness", t->status == TT__TRIAL_OK);
+    if (t->status != TT__TRIAL_OK) {
+        tt__json_string(&j, "status", tt__trial_status_name(t->status));
+        tt__json_string(&j, "reason", t->reason);
+    }
+    tt__json_open(&j, "times", '{');
+    write_ms(&j, "compilation_time", t->compile_ms, US_PER_MS);
+    write_ms(&j, "compilation", t->compile_ms, US_PER_MS); /* the name used by Kernel Tuner and others */
+    for (size_t i = 0; x->part.kernel && i < TT__COUNT(unknown); i++)
+        tt__json_int(&j, unknown[i], 0);
+    write_samples(&j, "runtimes", t);
+    tt__json_close(&j, '}');
+    if (weighed)
+        tt__json_number(&j, "weight", t->weight, 17);
+    write_measurements(&j, t, weighed);
+    tt__json_string(&j, "timestamp", tt__db_text(stmt, at + 3));
+    tt__json_close(&j, '}');
+}
+
+typedef tt_status (*row_fn)(export *x, sqlite3_stmt *stmt);
+
+static tt_status each_row(export *x, tt__sql sql, row_fn fn) {
+    sqlite3_stmt *stmt;
+    tt_status status = tt__db_stmt(x->store, &stmt, sql, "iiitti", x->gpu_id, x->env_id, x->replayed,
+                                   x->part.op, x->part.kernel, x->problem_id);
+    for (x->n_rows = 0; tt__db_next(x->store, stmt, &status); x->n_rows++)
+        status = fn(x, stmt);
+    return status;
+}
+
+static void next_line(export *x) {
+    tt__str_add(x->out, x->n_rows ? ",\n" : "\n");
+}
+
+static tt_status write_kernel_row(export *x, sqlite3_stmt *stmt) {
+    const char *kernel = tt__db_text(stmt, 0), *hash = tt__db_text(stmt, 1);
+    if (!kernel || !hash)
+        return tt__fail_memory(0);
+    tt__json j = {.out = x->out};
+    next_line(x);
+    tt__json_string(&j, kernel, hash);
+    return TT_OK;
+}
+
+static tt_status write_problem_row(export *x, sqlite3_stmt *stmt) {
+    tt__problem p;
+    TT_TRY(tt__db_problem_read(x->store, stmt, 0, &p));
+    tt__json j = {.out = x->out};
+    next_line(x);
+    tt__json_open(&j, NULL, '{');
+    tt__json_string(&j, "op", p.op);
+    for (int i = 0; i < p.n; i++) {
+        const tt__setting *v = &p.settings[i];
+        if (v->type == TT__TYPE_NONE)
+            tt__json_int(&j, v->name, v->number);
+        else
+            tt__json_string(&j, v->name, tt__types[v->type].name);
+    }
+    if (p.moved_bytes > 0)
+        tt__json_number(&j, "moved_bytes", p.moved_bytes, 17);
+    if (p.warm)
+        tt__json_true(&j, "warm");
+    if (p.unverified)
+        tt__json_true(&j, "unverified");
+    if (*p.text)
+        tt__json_string(&j, "text", p.text);
+    tt__json_close(&j, '}');
+    return TT_OK;
+}
+
+static tt_status write_result_row(export *x, sqlite3_stmt *stmt) {
+    tt__trial trial;
+    TT_TRY(tt__trial_read(x->store, stmt, &trial));
+    for (int i = 0; i < 6; i++)
+        if (!sqlite3_column_text(stmt, TT__TRIAL_COL_COUNT + i))
+            return tt__fail_memory(0);
+    next_line(x);
+    write_result(x, &trial, stmt, TT__TRIAL_COL_COUNT);
+    return TT_OK;
+}
+
+static tt_status fail_none(const export *x) {
+    const char *what = x->part.kernel ? x->part.kernel : x->part.op;
+    return tt__fail(TT_E_NO_WINNER, "%s has no trials%s%s%s on this GPU: \"tune list\" shows what was tuned",
+                    tt__store_path(x->store), what ? " of " : "", what ? what : "",
+                    x->part.problem ? " for this problem" : "");
+}
+
+/* Chooses the environment: see the statement. */
+static tt_status choose(export *x) {
+    sqlite3_stmt *stmt;
+    bool row;
+    x->problem_id = -1;
+    if (x->part.problem)
+        TT_TRY(tt__store_known_problem(x->store, x->part.problem, &x->problem_id));
+    if (x->part.problem && x->problem_id < 0)
+        return fail_none(x);
+    TT_TRY(tt__db_stmt(x->store, &stmt, TT__SQL_EXPORT_ENV, "itti", x->gpu_id, x->part.op, x->part.kernel,
+                       x->problem_id));
+    tt_status status = tt__db_step(x->store, stmt, &row);
+    if (status == TT_OK && row) {
+        x->env_id = sqlite3_column_int64(stmt, 0);
+        x->replayed = sqlite3_column_int64(stmt, 1);
+        const char *date = tt__db_text(stmt, 2);
+        tt__copy(x->date, sizeof x->date, date ? date : "");
+        int at = tt__fields_read(stmt, 3, tt__env_fields, TT__ENV_FIELDS, &x->env);
+        tt__fields_read(stmt, at, tt__gpu_fields, TT__GPU_FIELDS, &x->gpu);
+    } else if (status == TT_OK) {
+        status = fail_none(x);
+    }
+    tt__db_done(stmt);
+    return status;
+}
+
+static void write_head(export *x) {
+    tt__json j = {.out = x->out};
+    tt__json_open(&j, NULL, '{');
+    tt__json_string(&j, "schema_version", "1.0.0");
+    tt__str_add(x->out, ",\n\"metadata\":");
+    j = (tt__json){.out = x->out};
+    tt__json_open(&j, NULL, '{');
+    tt__json_string(&j, "tool", "tiletune " TT_VERSION);
+    tt__json_int(&j, "format", TT__RECORDING_FORMAT);
+    tt__json_string(&j, "date", x->date);
+    tt__json_string(&j, "commit", x->commit ? x->commit : "");
+    tt__json_string(&j, "time_unit", "ms");
+    tt__json_string(&j, "timeunit", "milliseconds"); /* where the benchmark hub has it */
+    tt__json_open(&j, "environment", '{');
+    tt__fields_write_json(&j, tt__env_fields, TT__ENV_FIELDS, &x->env);
+    tt__json_close(&j, '}');
+    tt__json_open(&j, "gpu", '{');
+    tt__fields_write_json(&j, tt__gpu_fields, TT__GPU_FIELDS, &x->gpu);
+    tt__json_close(&j, '}');
+}
+
+static tt_status write_all(export *x) {
+    TT_TRY(choose(x));
+    write_head(x);
+    tt__str_add(x->out, ",\n\"kernels\":{");
+    TT_TRY(each_row(x, TT__SQL_EXPORT_KERNELS, write_kernel_row));
+    tt__str_add(x->out, "\n},\n\"problems\":[");
+    TT_TRY(each_row(x, TT__SQL_EXPORT_PROBLEMS, write_problem_row));
+    tt__str_add(x->out, "\n]},\n\"results\":[");
+    TT_TRY(each_row(x, TT__SQL_EXPORT_RESULTS, write_result_row));
+    tt__str_add(x->out, "\n]}\n");
+    return tt__str_check(x->out);
+}
+
+/* ---- A cache file of Kernel Tuner -------------------------------------------------------------- */
+
+static tt_status keep_kernel(export *x, sqlite3_stmt *stmt) {
+    const char *kernel = tt__db_text(stmt, 0);
+    tt__copy(x->kernel, sizeof x->kernel, kernel ? kernel : "");
+    return kernel ? TT_OK : tt__fail_memory(0);
+}
+
+static tt_status keep_problem(export *x, sqlite3_stmt *stmt) {
+    return tt__db_problem_read(x->store, stmt, 0, &x->problem);
+}
+
+/* One statement has the names, each with its first value, and one all values. */
+static tt_status write_name_row(export *x, sqlite3_stmt *stmt) {
+    const char *name = tt__db_text(stmt, 0);
+    tt__json j = {.out = x->out};
+    if (!name)
+        return tt__fail_memory(0);
+    if (!sqlite3_column_int(stmt, 2))
+        return tt__fail(TT_E_INVALID, "%s: some configurations of %s have no %s", tt__store_path(x->store),
+                        x->kernel, name);
+    if (strcmp(x->parameter, name) == 0)
+        return TT_OK;
+    tt__str_add(x->out, *x->parameter ? "," : "");
+    tt__copy(x->parameter, sizeof x->parameter, name);
+    tt__json_string(&j, NULL, name);
+    return TT_OK;
+}
+
+static tt_status write_value_row(export *x, sqlite3_stmt *stmt) {
+    const char *name = tt__db_text(stmt, 0), *value = tt__db_text(stmt, 1);
+    tt__json j = {.out = x->out};
+    if (!name || !value)
+        return tt__fail_memory(0);
+    bool same = strcmp(x->parameter, name) == 0;
+    tt__str_add(x->out, same ? "," : *x->parameter ? "],\n\"" : "\n\"");
+    if (!same) {
+        tt__copy(x->parameter, sizeof x->parameter, name);
+        tt__str_add(x->out, name);
+        tt__str_add(x->out, "\":[");
+    }
+    tt__json_value(&j, NULL, 0, value, strlen(value));
+    return TT_OK;
+}
+
+/* "TILE_DIM=32 MODE=fast" is the entry "32,fast". */
+static void write_cache_key(export *x, const char *config) {
+    const char *sign = "\"";
+    for (const char *value = strchr(config, '='); value; value = strchr(value + 1, '=')) {
+        tt__str_add(x->out, sign);
+        tt__str_addn(x->out, value + 1, strcspn(value + 1, " "));
+        sign = ",";
+    }
+    tt__str_add(x->out, *sign == '"' ? "\"\":" : "\":");
+}
+
+static tt_status keep_weighed(export *x, sqlite3_stmt *stmt) {
+    x->weighed = sqlite3_column_int(stmt, TT__TRIAL_COL_COUNT + 2) != 0;
+    return TT_OK;
+}
+
+static tt_status write_cache_row(export *x, sqlite3_stmt *stmt) {
+    static const char *const unknown[] = {"verification_time", "strategy_time", "framework_time"};
+    const char *config = tt__db_text(stmt, TT__TRIAL_COL_COUNT);
+    const char *stamp = tt__db_text(stmt, TT__TRIAL_COL_COUNT + 1);
+    double sum_us = 0;
+    tt__trial t;
+    TT_TRY(tt__trial_read(x->store, stmt, &t));
+    if (!config || !stamp)
+        return tt__fail_memory(0);
+    next_line(x);
+    write_cache_key(x, config);
+    tt__json j = {.out = x->out};
+    tt__json_open(&j, NULL, '{');
+    tt__json_settings(&j, config);
+    if (t.status == TT__TRIAL_OK) {
+        write_ms(&j, "time", t.time_us * 1e-3, 1e7);
+        if (x->weighed)
+            write_ms(&j, "weighed_time", t.time_us * t.weight * 1e-3, 1e7);
+        write_samples(&j, "times", &t);
+    } else {
+        tt__json_string(&j, x->weighed ? "weighed_time" : "time", error_word(t.status));
+        tt__json_string(&j, "__error__", error_word(t.status));
+    }
+    for (int i = 0; i < t.n_samples; i++)
+        sum_us += (double)t.samples_us[i];
+    write_ms(&j, "compile_time", t.compile_ms, US_PER_MS);
+    write_ms(&j, "benchmark_time", sum_us * 1e-3, NS_PER_MS);
+    for (size_t i = 0; i < TT__COUNT(unknown); i++)
+        tt__json_int(&j, unknown[i], 0);
+    tt__json_string(&j, "timestamp", stamp);
+    tt__json_close(&j, '}');
+    return TT_OK;
+}
+
+/* Up to three numbers, as a grid has them. */
+static void write_problem_size(tt__json *j, const tt__problem *p) {
+    tt__json_open(j, "problem_size", '[');
+    for (int i = 0, n = 0; i < p->n && n < 3; i++)
+        if (p->settings[i].type == TT__TYPE_NONE) {
+            tt__json_int(j, NULL, p->settings[i].number);
+            n++;
+        }
+    tt__json_close(j, ']');
+}
+
+static tt_status check_one(export *x) {
+    TT_TRY(each_row(x, TT__SQL_EXPORT_KERNELS, keep_kernel));
+    size_t kernels = x->n_rows;
+    TT_TRY(each_row(x, TT__SQL_EXPORT_PROBLEMS, keep_problem));
+    return kernels == 1 && x->n_rows == 1 ? TT_OK
+                                          : tt__fail(TT_E_INVALID,
+                                                     "a cache file is of one kernel and one problem, and "
+                                                     "here are trials of %zu and %zu: choose "
+                                                     "with --kernel, and --problem, --size or --shape",
+                                                     kernels, x->n_rows);
+}
+
+static tt_status write_cache(export *x) {
+    TT_TRY(choose(x));
+    TT_TRY(check_one(x));
+    tt__json j = {.out = x->out};
+    tt__json_open(&j, NULL, '{');
+    tt__json_string(&j, "device_name", x->gpu.name);
+    tt__json_string(&j, "kernel_name", x->kernel);
+    write_problem_size(&j, &x->problem);
+    tt__str_add(x->out, ",\n\"tune_params_keys\":[");
+    TT_TRY(each_row(x, TT__SQL_EXPORT_PARAMETERS, write_name_row));
+    tt__str_add(x->out, "],\n\"tune_params\":{");
+    x->parameter[0] = '\0';
+    TT_TRY(each_row(x, TT__SQL_EXPORT_PARAMETERS, write_value_row));
+    tt__str_add(x->out, *x->parameter ? "]\n},\n" : "},\n");
+    TT_TRY(each_row(x, TT__SQL_EXPORT_CACHE, keep_weighed));
+    tt__str_addf(x->out, "\"objective\":\"%s\",\n\"cache\":{", x->weighed ? "weighed_time" : "time");
+    TT_TRY(each_row(x, TT__SQL_EXPORT_CACHE, write_cache_row));
+    tt__str_add(x->out, "}\n}"); /* Kernel Tuner takes a file with this end for complete */
+    return tt__str_check(x->out);
+}
+
+/* One transaction: all queries see the same state. */
+static tt_status in_transaction(export *x, const tt__recording_part *part, tt_status (*write)(export *x)) {
+    bool own = !x->store->grouped;
+    if (part)
+        x->part = *part;
+    if (own)
+        TT_TRY(tt__db_exec(x->store, TT__SQL_BEGIN_READING, ""));
+    return tt__db_end(x->store, own, write(x));
+}
+
+tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const tt__recording_part *part,
+                               const char *commit, tt__str *out) {
+    export x = {.store = s, .gpu_id = gpu_id, .out = out, .commit = commit};
+    return in_transaction(&x, part, write_all);
+}
+
+tt_status tt__recording_export_cache(tt__store *s, int64_t gpu_id, const tt__recording_part *part,
+                                     tt__str *out) {
+    export x = {.store = s, .gpu_id = gpu_id, .out = out};
+    return in_transaction(&x, part, write_cache);
+}

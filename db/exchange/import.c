@@ -1,0 +1,417 @@
+/*
+ * Reads recordings. SQLite's JSON functions take the file apart, tables of fields say what it must have, and
+ * everything goes into a store in memory. An error names its place in the file.
+ */
+#include "db/exchange/import.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/number.h"
+#include "db/checked.h"
+
+/* Prefixes the last error with its place. */
+static tt_status at_place(tt__import *m, tt_status status) {
+    return status == TT_OK ? TT_OK : tt__fail_prefix(status, "%s: %s", m->path, m->place);
+}
+
+static tt_status read_object(tt__import *m, const char *json, int len, const tt__field *f, size_t n,
+                             void *out) {
+    sqlite3_stmt *stmt = tt__fields_prepare_json(m->db, f, n);
+    if (!stmt)
+        return tt__fail_memory(0);
+    tt_status status = at_place(m, tt__fields_read_json(stmt, f, n, out, json, len));
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+/* ---- Metadata -------------------------------------------------------------------------------- */
+
+typedef struct head {
+    char schema_version[32];
+    int format;
+} head;
+
+static const tt__field head_fields[] = {
+    TT__FIELD_TEXT_OF(head, schema_version, "schema_version", 1, false),
+    TT__FIELD_NUM_OF(head, format, "metadata.format", TT__FIELD_INT, 1, 1e6, false),
+};
+
+static tt_status read_head(tt__import *m) {
+    head h = {0};
+    tt__copy(m->place, sizeof m->place, "not a recording that `tune export` wrote");
+    TT_TRY(read_object(m, m->text.text, (int)m->text.len, head_fields, 2, &h));
+    if (strncmp(h.schema_version, "1.", 2) != 0)
+        return tt__fail(TT_E_INVALID, "%s: schema_version is %s: this tiletune reads T4 1.x", m->path,
+                        h.schema_version);
+    if (h.format > TT__RECORDING_FORMAT)
+        return tt__fail(TT_E_INVALID,
+                        "%s: metadata.format is %d, and this tiletune (%s) knows up to %d: upgrade it",
+                        m->path, h.format, TT_VERSION, TT__RECORDING_FORMAT);
+    m->format = h.format;
+    return TT_OK;
+}
+
+/* Reads when the recording was made, which is the date of its trials. Without a valid date, that of
+ * the file is taken. */
+static tt_status read_date(tt__import *m, const tt__member *v) {
+    sqlite3_stmt *stmt = NULL;
+    TT_TRY(tt__import_prepare(m, &stmt, "SELECT CAST(strftime('%s', ?1) AS INTEGER) * 1000"));
+    if (sqlite3_bind_text(stmt, 1, v->json, v->len, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        m->date_ms = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return TT_OK;
+}
+
+static tt_status on_metadata(tt__import *m, void *user, const tt__member *v) {
+    (void)user;
+    if (v->key && strcmp(v->key, "date") == 0 && strcmp(v->type, "text") == 0)
+        return read_date(m, v);
+    bool gpu = v->key && strcmp(v->key, "gpu") == 0, env = v->key && strcmp(v->key, "environment") == 0;
+    if (!gpu && !env)
+        return TT_OK;
+    snprintf(m->place, sizeof m->place, "metadata.%s", v->key);
+    if (strcmp(v->type, "object") != 0)
+        return at_place(m, tt__fail(TT_E_INVALID, "is %s: expected an object", v->type));
+    if (gpu)
+        return read_object(m, v->json, v->len, tt__gpu_fields, TT__GPU_FIELDS, &m->r->gpu);
+    return read_object(m, v->json, v->len, tt__env_fields, TT__ENV_FIELDS, &m->r->env);
+}
+
+static tt_status on_kernel(tt__import *m, void *user, const tt__member *v) {
+    (void)user;
+    TT_TRY(TT__GROW(m->r->kernels, m->r->n_kernels));
+    tt__recorded_kernel *k = &m->r->kernels[m->r->n_kernels];
+    if (!v->key || strlen(v->key) >= sizeof k->kernel || strcmp(v->type, "text") != 0 ||
+        (size_t)v->len >= sizeof k->hash)
+        return tt__fail(TT_E_INVALID,
+                        "%s: metadata.kernels: \"%.80s\" is not a kernel name with the hash of its text",
+                        m->path, v->key ? v->key : "");
+    tt__copy(k->kernel, sizeof k->kernel, v->key);
+    tt__copy(k->hash, sizeof k->hash, v->json);
+    m->r->n_kernels++;
+    return TT_OK;
+}
+
+static tt_status add_problem(tt__import *m, const tt__problem *p) {
+    TT_TRY(TT__GROW(m->problems, m->n_problems));
+    tt__copy(m->problems[m->n_problems].op, sizeof m->problems->op, p->op);
+    TT_TRY(tt__store_problem(m->r->store, p, &m->problems[m->n_problems].id));
+    m->n_problems++;
+    return TT_OK;
+}
+
+static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
+    (void)user;
+    tt__problem p;
+    snprintf(m->place, sizeof m->place, "metadata.problems[%lld]", (long long)v->index);
+    TT_TRY(at_place(m, tt__import_problem(m, v, &p)));
+    return add_problem(m, &p);
+}
+
+/* ---- Results --------------------------------------------------------------------------------- */
+
+typedef struct result {
+    char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[16], timestamp[32];
+    int problem;
+    tt__trial trial;
+    tt__str config;
+} result;
+
+#define TIME_MAX_MS 1e9
+#define TIME_MIN_US 1e-4 /* a store keeps no less: 0.1 ns */
+static const tt__field result_fields[] = {
+    TT__FIELD_TEXT_OF(result, kernel, "kernel", 1, false),
+    TT__FIELD_NUM_OF(result, problem, "problem", TT__FIELD_INT, 0, INT_MAX, false),
+    TT__FIELD_TEXT_OF(result, stage, "stage", 1, false),
+    TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
+    TT__FIELD_TEXT_OF(result, status, "status", 1, true),
+    TT__FIELD_TEXT_OF(result, trial.reason, "reason", 0, true),
+    TT__FIELD_TEXT_OF(result, timestamp, "timestamp", 0, true),
+    TT__FIELD_NUM_OF(result, trial.weight, "weight", TT__FIELD_F64, 1 / TT__WEIGHT_MAX, TT__WEIGHT_MAX, true),
+    TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation_time", TT__FIELD_F64, 0, TIME_MAX_MS,
+                     false),
+};
+enum { RESULT_FIELDS = TT__COUNT(result_fields) };
+
+static const tt__field foreign_fields[] = {
+    TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
+    TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation", TT__FIELD_F64, 0, TIME_MAX_MS, true),
+};
+enum { FOREIGN_FIELDS = TT__COUNT(foreign_fields) };
+
+static bool is_number(const tt__member *v) {
+    return strcmp(v->type, "real") == 0 || strcmp(v->type, "integer") == 0;
+}
+
+static tt_status on_parameter(tt__import *m, void *user, const tt__member *v) {
+    result *r = user;
+    bool flag = strcmp(v->type, "true") == 0 || strcmp(v->type, "false") == 0; /* their value is 1 or 0 */
+    if (strcmp(v->type, "integer") != 0 && strcmp(v->type, "text") != 0 &&
+        !(m->foreign && (flag || strcmp(v->type, "real") == 0)))
+        return tt__fail(TT_E_INVALID, "configuration.%.80s is %s: expected an integer or a text", v->key,
+                        v->type);
+    tt__str_addf(&r->config, "%s%s=", r->config.len ? " " : "", v->key);
+    if (m->foreign && fabs(v->number) < 1e15 && v->number == trunc(v->number) && is_number(v))
+        tt__str_addf(&r->config, "%.0f", v->number); /* to Python, 32.0 is 32 */
+    else
+        tt__str_add(&r->config, v->json);
+    return TT_OK;
+}
+
+static tt_status on_runtime(tt__import *m, void *user, const tt__member *v) {
+    tt__trial *t = &((result *)user)->trial;
+    if (m->foreign && t->n_samples == TT__SAMPLES_MAX) /* the first ones will do */
+        return TT_OK;
+    if (!is_number(v) || !(v->number >= 0 && v->number <= TIME_MAX_MS))
+        return tt__fail(TT_E_INVALID, "times.runtimes[%lld] is %.40s: expected milliseconds, 0 to %g",
+                        (long long)v->index, is_number(v) ? v->json : v->type, TIME_MAX_MS);
+    if (t->n_samples == TT__SAMPLES_MAX)
+        return tt__fail(TT_E_INVALID, "times.runtimes has more than %d members", TT__SAMPLES_MAX);
+    t->samples_us[t->n_samples++] = (float)(v->number * 1e3);
+    return TT_OK;
+}
+
+/* Here the key is the measurement's name. Type and value are those of its "value". */
+static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) {
+    tt__trial *t = &((result *)user)->trial;
+    bool time = v->key && strcmp(v->key, "time") == 0, regs = v->key && strcmp(v->key, "registers") == 0;
+    double most = time ? TIME_MAX_MS : 1e6;
+    bool none = m->foreign && (t->status != TT__TRIAL_OK || strcmp(v->type, "null") == 0);
+    if ((!time && !regs) || (none && !is_number(v))) /* a failed trial has a word there */
+        return TT_OK;
+    if (!is_number(v) || !(v->number >= 0 && v->number <= most))
+        return tt__fail(TT_E_INVALID, "measurements: %s is %.40s: expected a number from 0 to %g", v->key,
+                        is_number(v) ? v->json : v->type, most);
+    if (time)
+        t->time_us = v->number * 1e3;
+    else
+        t->regs = (int)v->number;
+    return TT_OK;
+}
+
+/* `status` is ours and precise. `invalidity` is from T4 and always there. */
+static tt_status find_status(const result *r, tt__trial_status *out) {
+    int word = 0, s = 0;
+    while (word < TT__TRIAL_STATUS_COUNT && strcmp(tt__t4_words[word], r->invalidity) != 0)
+        word++;
+    if (word == TT__TRIAL_STATUS_COUNT)
+        return tt__fail(TT_E_INVALID, "invalidity is \"%s\": T4 has no such word", r->invalidity);
+    *out = (tt__trial_status)word;
+    if (!*r->status)
+        return TT_OK;
+    while (s < TT__TRIAL_STATUS_COUNT && strcmp(tt__trial_status_name((tt__trial_status)s), r->status) != 0)
+        s++;
+    if (s == TT__TRIAL_STATUS_COUNT)
+        return tt__fail(TT_E_INVALID, "status is \"%s\": there is no such status", r->status);
+    if ((s == TT__TRIAL_OK) != (word == TT__TRIAL_OK))
+        return tt__fail(TT_E_INVALID, "status is \"%s\", but invalidity \"%s\"", r->status, r->invalidity);
+    *out = (tt__trial_status)s;
+    return TT_OK;
+}
+
+/* Kernel Tuner's time is a mean, too. */
+static void fill_time(tt__trial *t) {
+    double sum = 0;
+    for (int i = 0; i < t->n_samples; i++)
+        sum += (double)t->samples_us[i];
+    if (t->status == TT__TRIAL_OK && !(t->time_us > 0) && t->n_samples)
+        t->time_us = sum / t->n_samples;
+}
+
+static tt_status fit(const tt__import *m, result *r) {
+    char config[TT__CONFIG_MAX];
+    if (!m->foreign || !m->foreign->fits)
+        return TT_OK;
+    tt__copy(config, sizeof config, tt__str_text(&r->config));
+    TT_TRY(m->foreign->fits(m->foreign, config, r->trial.status == TT__TRIAL_OK));
+    tt__str_free(&r->config);
+    tt__str_add(&r->config, config);
+    return tt__str_check(&r->config);
+}
+
+static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__stage *stage) {
+    if (strcmp(v->type, "object") != 0)
+        return tt__fail(TT_E_INVALID, "is %s: expected an object", v->type);
+    if (m->foreign) {
+        tt__copy(r->kernel, sizeof r->kernel, m->foreign->kernel);
+        tt__copy(r->stage, sizeof r->stage, "screen");
+        TT_TRY(tt__fields_read_json(m->result, foreign_fields, FOREIGN_FIELDS, r, v->json, v->len));
+    } else {
+        TT_TRY(tt__fields_read_json(m->result, result_fields, RESULT_FIELDS, r, v->json, v->len));
+    }
+    if ((size_t)r->problem >= m->n_problems)
+        return tt__fail(TT_E_INVALID, "problem is %d: metadata.problems has %zu", r->problem, m->n_problems);
+    *stage = strcmp(r->stage, "final") == 0 ? TT__STAGE_FINAL : TT__STAGE_SCREEN;
+    if (*stage == TT__STAGE_SCREEN && strcmp(r->stage, "screen") != 0)
+        return tt__fail(TT_E_INVALID, "stage is \"%s\": expected screen or final", r->stage);
+    TT_TRY(find_status(r, &r->trial.status));
+    TT_TRY(tt__import_walk_text(m, m->config, v->json, v->len, on_parameter, r));
+    TT_TRY(tt__str_check(&r->config));
+    if (r->config.len >= TT__CONFIG_MAX)
+        return tt__fail(TT_E_INVALID, "configuration has %zu bytes: expected less than %d", r->config.len,
+                        TT__CONFIG_MAX);
+    TT_TRY(tt__check_kernel(r->kernel));
+    TT_TRY(tt__check_config(tt__str_text(&r->config)));
+    TT_TRY(fit(m, r));
+    TT_TRY(tt__import_walk_text(m, m->runtimes, v->json, v->len, on_runtime, r));
+    TT_TRY(tt__import_walk_text(m, m->measurements, v->json, v->len, on_measurement, r));
+    if (m->foreign)
+        fill_time(&r->trial);
+    if (r->trial.status == TT__TRIAL_OK && !(r->trial.time_us >= TIME_MIN_US))
+        return tt__fail(TT_E_INVALID, "measurements has no time above 0, but the result is correct");
+    return TT_OK;
+}
+
+static tt_status store_result(tt__import *m, const result *r, tt__stage stage) {
+    const char *hash = tt__recording_hash(m->r, r->kernel);
+    int64_t config_id;
+    TT_TRY(tt__store_config(m->r->store, r->kernel, m->problems[r->problem].op, hash ? hash : "",
+                            tt__str_text(&r->config), &config_id));
+    int64_t problem_id = m->problems[r->problem].id;
+    TT_TRY(tt__store_trial_put(m->r->store, m->run_id, problem_id, config_id, stage, &r->trial));
+    return tt__db_exec(m->r->store, TT__SQL_RECORDED_AT, "iiiit", problem_id, (int64_t)stage, config_id,
+                       m->run_id, r->timestamp);
+}
+
+static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
+    (void)user;
+    tt__stage stage = TT__STAGE_SCREEN;
+    result r = {0};
+    snprintf(m->place, sizeof m->place, "%s[%lld]", m->foreign ? m->rows : "results", (long long)v->index);
+    tt_status status = at_place(m, read_result(m, v, &r, &stage));
+    if (status == TT_OK)
+        status = store_result(m, &r, stage);
+    tt__str_free(&r.config);
+    return status;
+}
+
+/* Times become milliseconds. CASE guards json_extract, which fails on anything but JSON. A WHERE clause has
+ * no guaranteed order. */
+static tt_status prepare_times(tt__import *m) {
+#define MEMBER(name) "CASE type WHEN 'object' THEN json_extract(value, '$." name "') END"
+#define IS_NUMBER    "IN ('integer', 'real')"
+    const char *scale = m->foreign ? m->ms_per_unit : "1";
+    char sql[640];
+    snprintf(sql, sizeof sql,
+             "SELECT key, type, CASE WHEN type " IS_NUMBER " THEN value * %s ELSE value END"
+             " FROM json_each(?1, '$.times.runtimes')",
+             scale);
+    TT_TRY(tt__import_prepare(m, &m->runtimes, sql));
+    snprintf(sql, sizeof sql,
+             "SELECT name, coalesce(kind, 'missing'), CASE WHEN name = 'time' AND kind " IS_NUMBER
+             " THEN number * %s ELSE number END FROM (SELECT " MEMBER("name") " AS name, " MEMBER(
+                 "value") " AS number, CASE type WHEN 'object' THEN json_type(value, '$.value') END AS kind"
+                          " FROM json_each(?1, '$.measurements'))",
+             scale);
+    return tt__import_prepare(m, &m->measurements, sql);
+}
+
+static tt_status read_results(tt__import *m) {
+    m->result = m->foreign ? tt__fields_prepare_json(m->db, foreign_fields, FOREIGN_FIELDS)
+                           : tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
+    if (!m->result)
+        return tt__fail_memory(0);
+    TT_TRY(
+        tt__import_prepare(m, &m->config, "SELECT key, type, value FROM json_each(?1, '$.configuration')"));
+    TT_TRY(prepare_times(m));
+    return tt__import_walk_file(m, "results", "array", on_result, NULL);
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+/* Reads the GPU and environment from the file, or takes the caller's. */
+static tt_status read_metadata(tt__import *m) {
+    if (m->foreign) {
+        TT_TRY(tt__import_foreign_gpu(m));
+        tt__copy(m->r->env.library, sizeof m->r->env.library, "T4");
+        return add_problem(m, &m->foreign->problem);
+    }
+    TT_TRY(read_head(m));
+    TT_TRY(tt__import_walk_file(m, "metadata", "object", on_metadata, NULL));
+    if (!*m->r->gpu.name)
+        return tt__fail(TT_E_INVALID, "%s: metadata.gpu is missing", m->path);
+    if (!*m->r->env.library)
+        return tt__fail(TT_E_INVALID, "%s: metadata.environment is missing, or its library is empty",
+                        m->path);
+    TT_TRY(tt__import_walk_file(m, "metadata.kernels", "object", on_kernel, NULL));
+    return tt__import_walk_file(m, "metadata.problems", "array", on_problem, NULL);
+}
+
+/* 0: unknown. Archives may set the time to 0 or 1. */
+static int64_t changed_ms(const tt__import *m) {
+    const time_t first_cuda = 1167609600; /* 2007 */
+    struct stat st;
+    return stat(m->path, &st) == 0 && st.st_mtime >= first_cuda ? (int64_t)st.st_mtime * 1000 : 0;
+}
+
+/* A copy of the file is the same run, whatever its time: see RUN_FIND. */
+static void identify(const tt__import *m, tt__origin *out) {
+    char hash[TT__HASH_SIZE];
+    tt__hash(hash, tt__str_text(&m->text), m->text.len);
+    snprintf(out->who, sizeof out->who, "file %.16s", hash);
+}
+
+static tt_status read_all(tt__import *m) {
+    int64_t gpu_id;
+    tt__origin origin = {.who = ""};
+    TT_TRY(tt__import_unpack(m));
+    TT_TRY(tt__import_check_json(m));
+    TT_TRY(tt__import_tell(m));
+    TT_TRY(tt__store_begin(m->r->store));
+    TT_TRY(read_metadata(m));
+    TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
+    int64_t now = tt__unix_ms(), date = m->date_ms;
+    if (date <= 0 || date >= now) {
+        identify(m, &origin);
+        date = changed_ms(m);
+    }
+    date = date > 0 && date < now ? date : now;
+    TT_TRY(tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &origin, &m->run_id));
+    TT_TRY(read_results(m));
+    TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_WINNERS, ""));
+    return tt__store_commit(m->r->store);
+}
+
+tt_status tt__import_read(tt__import *m) {
+    m->db = m->r->store->db;
+    locale_t before = tt__plain_enter(); /* SQLite's JSON functions may use strtod */
+    tt_status status = read_all(m);
+    tt__plain_leave(before);
+    sqlite3_finalize(m->asked);
+    sqlite3_finalize(m->result);
+    sqlite3_finalize(m->config);
+    sqlite3_finalize(m->runtimes);
+    sqlite3_finalize(m->measurements);
+    free(m->problems);
+    tt__str_free(&m->text);
+    return status;
+}
+
+tt_status tt__recording_open(tt__recording **out, const char *path) {
+    return tt__recording_open_t4(out, path, NULL);
+}
+
+tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign) {
+    tt__import m = {.path = path, .foreign = foreign};
+    *out = NULL;
+    TT_TRY(tt__read_file(&m.text, path));
+    m.r = calloc(1, sizeof *m.r);
+    tt_status status =
+        m.r ? tt__store_open(&m.r->store, ":memory:", TT__STORE_READ_WRITE) : tt__fail_memory(sizeof *m.r);
+    if (status == TT_OK)
+        status = tt__import_read(&m);
+    else
+        tt__str_free(&m.text);
+    if (status == TT_OK)
+        *out = m.r;
+    else
+        tt__recording_close(&m.r);
+    return status;
+}

@@ -1,0 +1,376 @@
+/*
+ * Copies one store into another, row by row through the checks. It uses two connections, because an attached
+ * database could bring views and triggers. Ids differ between stores and are translated.
+ */
+#include "db/exchange/merge.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/number.h"
+#include "db/checked.h"
+#include "db/exchange/facts.h"
+
+/* Ids in `from`, ascending, and the same objects' ids in `to`. */
+typedef struct id_map {
+    size_t n;
+    struct id_pair {
+        int64_t from, to;
+    } * pairs;
+} id_map;
+
+typedef struct merge {
+    tt__store *to, *from;
+    const tt__merge_opts *opts;
+    tt__merged *report;
+    id_map runs, problems, configs;
+    bool unreadable; /* the last failure to read `from` was for a damaged row */
+    bool runs_cut;   /* some runs could not be read, and are not in the map */
+} merge;
+
+enum { ELSEWHERE = -1, LEFT_OUT = -2 }; /* instead of an id in `to`: not in the map; could not be read */
+
+static tt_status map_add(id_map *m, int64_t from, int64_t to) {
+    TT_TRY(TT__GROW(m->pairs, m->n));
+    m->pairs[m->n++] = (struct id_pair){from, to};
+    return TT_OK;
+}
+
+static int by_from(const void *a, const void *b) {
+    int64_t x = ((const struct id_pair *)a)->from, y = ((const struct id_pair *)b)->from;
+    return (x > y) - (x < y);
+}
+
+/* For the id in a column; negative: it is not copied. */
+static int64_t map_get(const id_map *m, sqlite3_stmt *row, int at) {
+    struct id_pair key = {sqlite3_column_int64(row, at), 0};
+    const struct id_pair *found = m->n ? bsearch(&key, m->pairs, m->n, sizeof key, by_from) : NULL;
+    return found ? found->to : ELSEWHERE;
+}
+
+/* Passes on the status of a row that was read from `from`. */
+static tt_status reading(merge *m, tt_status status) {
+    m->unreadable = status == TT_E_DB;
+    return status;
+}
+
+static bool is_runs(tt__sql sql) {
+    return sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_RUNS_THERE || sql == TT__SQL_MERGE_RUNS_BACK;
+}
+
+/* Does opts->lost allow to go on after a row that failed? */
+static bool leave_out(merge *m, tt__sql sql, sqlite3_stmt *row, tt_status *status, int64_t *n) {
+    if (!m->opts->lost || !(*status == TT_E_INVALID || (*status == TT_E_DB && m->unreadable)))
+        return false;
+    ++*n;
+    *status = TT_OK;
+    if (is_runs(sql)) /* so that its trials are counted, too */
+        *status = map_add(&m->runs, sqlite3_column_int64(row, 0), LEFT_OUT);
+    return *status == TT_OK;
+}
+
+/* Did SQLite itself find that the file cannot be read any further? */
+static bool is_cut(const merge *m, tt_status status) {
+    int rc = sqlite3_errcode(m->from->db) & 0xff;
+    return m->opts->lost && status == TT_E_DB && (rc == SQLITE_CORRUPT || rc == SQLITE_IOERR);
+}
+
+typedef tt_status (*take_fn)(merge *m, sqlite3_stmt *row);
+
+typedef struct taken {
+    int64_t n, left_out; /* rows */
+    bool cut;            /* there are more, which cannot be read */
+} taken;
+
+/* Calls `take` for each row of a query on `from`. */
+static tt_status walk(merge *m, tt__sql sql, const char *what, take_fn take, taken *out) {
+    sqlite3_stmt *stmt;
+    bool failed = false, takes_gpu = is_runs(sql) || sql == TT__SQL_MERGE_WINNERS ||
+                                     sql == TT__SQL_MERGE_PEAKS || sql == TT__SQL_MERGE_ENERGIES;
+    tt_status status = tt__db_stmt(m->from, &stmt, sql, takes_gpu ? "i" : "", m->opts->gpu_id);
+    while (tt__db_next(m->from, stmt, &status)) {
+        out->n++;
+        m->unreadable = false;
+        status = take(m, stmt);
+        failed = status != TT_OK && !leave_out(m, sql, stmt, &status, &out->left_out);
+        if (status == TT_E_INVALID)
+            tt__fail_prefix(status, "%s: %s %lld", tt__store_path(m->from), what, (long long)out->n);
+    }
+    out->cut = !failed && is_cut(m, status);
+    return out->cut ? TT_OK : status;
+}
+
+/* The same for a table, which `what` names in messages. What is lost goes to opts->lost. Trials, which most
+ * rows are, and runs are also read from the end. */
+static tt_status each(merge *m, tt__sql sql, const char *what, take_fn take) {
+    taken first = {0}, last = {0};
+    tt__str *lost = m->opts->lost;
+    TT_TRY(walk(m, sql, what, take, &first));
+    if (first.cut && (sql == TT__SQL_MERGE_TRIALS || is_runs(sql)))
+        TT_TRY(
+            walk(m, is_runs(sql) ? TT__SQL_MERGE_RUNS_BACK : TT__SQL_MERGE_TRIALS_BACK, what, take, &last));
+    if (!last.cut && last.n) /* read to the other end: all was there */
+        first = last, last = (taken){0};
+    m->runs_cut |= is_runs(sql) && first.cut;
+    const int64_t left_out = first.left_out + last.left_out;
+    if (left_out)
+        tt__str_addf(lost, "%s%lld %s row%s", lost->len ? ", " : "", (long long)left_out, what,
+                     left_out == 1 ? "" : "s");
+    if (first.cut)
+        tt__str_addf(lost, "%severy %s row after the first %lld", lost->len ? ", " : "", what,
+                     (long long)first.n);
+    if (last.n)
+        tt__str_addf(lost, " and before the last %lld", (long long)last.n);
+    return TT_OK;
+}
+
+/* ---- What trials refer to ---------------------------------------------------------------------- */
+
+static tt_status find_run(merge *m, int64_t gpu_id, const tt__env *env, int64_t source, int64_t started_ms,
+                          const tt__origin *origin, int64_t *id) {
+    int64_t env_id;
+    TT_TRY(tt__env_id(m->to, env, &env_id));
+    return tt__db_int(m->to, id, -1, TT__SQL_RUN_FIND, "iiiit", gpu_id, env_id, source, started_ms,
+                      origin->who);
+}
+
+static tt_status take_run(merge *m, sqlite3_stmt *row) {
+    tt__gpu gpu;
+    tt__env env;
+    tt__origin origin;
+    int64_t gpu_id, id, source = sqlite3_column_int64(row, 1), started_ms = sqlite3_column_int64(row, 2);
+    if (source < 0 || source > 2 || started_ms < 0 || started_ms > TT__UNIX_MS_MAX)
+        return tt__fail(TT_E_INVALID,
+                        "source is %lld and started_ms %lld: expected 0 to 2, and a time before 2100",
+                        (long long)source, (long long)started_ms);
+    if (source == 0 && !m->opts->trusted)
+        source = 2;
+    TT_TRY(tt__checked_gpu(row, 4, &gpu));
+    TT_TRY(tt__checked_env(row, 4 + TT__GPU_FIELDS, &env));
+    TT_TRY(tt__store_known_gpu(m->to, &gpu, &gpu_id)); /* foreign data must not change a known GPU */
+    if (gpu_id < 0)
+        TT_TRY(tt__store_gpu(m->to, &gpu, &gpu_id));
+    tt__origin_read(&origin, row, 4 + TT__GPU_FIELDS + TT__ENV_FIELDS);
+    TT_TRY(find_run(m, gpu_id, &env, source, started_ms, &origin, &id));
+    if (id < 0) {
+        TT_TRY(tt__run_add(m->to, gpu_id, &env, tt__run_source_name((int)source), started_ms, &origin, &id));
+        m->report->runs++;
+    }
+    if (sqlite3_column_type(row, 3) == SQLITE_INTEGER)
+        TT_TRY(tt__db_exec(m->to, TT__SQL_MERGE_RUN_END, "ii", id, sqlite3_column_int64(row, 3)));
+    return map_add(&m->runs, sqlite3_column_int64(row, 0), id);
+}
+
+static tt_status take_problem(merge *m, sqlite3_stmt *row) {
+    tt__problem p;
+    int64_t id;
+    TT_TRY(reading(m, tt__checked_problem(m->from, row, 1, &p)));
+    TT_TRY(tt__store_problem(m->to, &p, &id));
+    return map_add(&m->problems, sqlite3_column_int64(row, 0), id);
+}
+
+static tt_status take_config(merge *m, sqlite3_stmt *row) {
+    tt__checked_text c;
+    int64_t id;
+    TT_TRY(tt__checked_config(row, 1, &c));
+    TT_TRY(tt__store_config(m->to, c.kernel, c.op, c.hash, c.config, &id));
+    return map_add(&m->configs, sqlite3_column_int64(row, 0), id);
+}
+
+/* ---- Trials and winners ------------------------------------------------------------------------ */
+
+static tt_status take_trial(merge *m, sqlite3_stmt *row) {
+    enum { REASON = 5, PROBLEM = TT__TRIAL_COL_COUNT, STAGE, CONFIG, RUN, AT_MS };
+    tt__trial trial;
+    sqlite3_stmt *put;
+    bool none;
+    int64_t problem = map_get(&m->problems, row, PROBLEM), config = map_get(&m->configs, row, CONFIG);
+    int64_t run = map_get(&m->runs, row, RUN), stage = sqlite3_column_int64(row, STAGE);
+    if (run == ELSEWHERE && m->opts->gpu_id) {
+        int64_t gpu_id = 0;
+        if (m->runs_cut)
+            TT_TRY(reading(m, tt__db_int(m->from, &gpu_id, -1, TT__SQL_MERGE_RUN_GPU, "i",
+                                         sqlite3_column_int64(row, RUN))));
+        if (gpu_id != m->opts->gpu_id)
+            return TT_OK; /* belongs to another GPU */
+    }
+    TT_TRY(reading(m, tt__trial_read(m->from, row, &trial)));
+    TT_TRY(tt__trial_check(&trial));
+    if (problem < 0 || config < 0 || run < 0 || (stage != 0 && stage != 1))
+        return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
+    TT_TRY(tt__db_stmt(m->to, &put, TT__SQL_MERGE_TRIAL_PUT, ""));
+    for (int i = 0; i < TT__TRIAL_COL_COUNT; i++)
+        sqlite3_bind_value(put, i + 1, sqlite3_column_value(row, i));
+    if (*trial.reason) /* reading cleaned the reason */
+        sqlite3_bind_text(put, REASON + 1, trial.reason, -1, SQLITE_STATIC);
+    const int64_t rest[] = {problem, stage, config, run, sqlite3_column_int64(row, AT_MS)};
+    for (int i = 0; i < 5; i++)
+        sqlite3_bind_int64(put, TT__TRIAL_COL_COUNT + 1 + i, rest[i]);
+    tt_status status = tt__db_step(m->to, put, &none);
+    if (status == TT_OK)
+        m->report->trials += sqlite3_changes(m->to->db);
+    tt__db_done(put);
+    return status;
+}
+
+static int compare(double a, double b) {
+    return (a > b) - (a < b);
+}
+
+/* Is the new winner better evidence? See merge.h. The order is total, so that files may come in any order. */
+static bool better(const tt__winner *now, const tt__winner *then) {
+    static const char *const sources[] = {"replayed", "imported", "measured"}; /* ascending */
+    int rank[2] = {0, 0};
+    for (int i = 0; i < 3; i++) {
+        rank[0] = strcmp(now->source, sources[i]) == 0 ? i : rank[0];
+        rank[1] = strcmp(then->source, sources[i]) == 0 ? i : rank[1];
+    }
+    const int orders[] = {
+        rank[0] - rank[1],
+        compare(tt__strtod(now->env.library, NULL), tt__strtod(then->env.library, NULL)),
+        strverscmp(now->env.driver, then->env.driver),
+        strverscmp(now->env.nvrtc, then->env.nvrtc),
+        compare((double)now->trials, (double)then->trials),
+        compare((double)now->unix_ms, (double)then->unix_ms),
+        compare(then->time_us, now->time_us),
+    };
+    for (size_t i = 0; i < TT__COUNT(orders); i++)
+        if (orders[i])
+            return orders[i] > 0;
+    return false;
+}
+
+/* What `to` has by now says of the winner. `from` may be damaged there. */
+static tt_status take_winner(merge *m, sqlite3_stmt *row) {
+    enum { GPU, SOURCE, OP_FITS, ENV };
+    tt__winner w, old;
+    sqlite3_stmt *stmt;
+    bool found, fits;
+    int64_t gpu_id, problem = map_get(&m->problems, row, 0), run = map_get(&m->runs, row, 1);
+    int64_t config = map_get(&m->configs, row, 2);
+    if (problem < 0 || run < 0 || config < 0)
+        return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
+    TT_TRY(tt__checked_winner(row, 3, &w));
+    TT_TRY(tt__db_stmt(m->to, &stmt, TT__SQL_MERGE_WINNER_OF, "iii", run, problem, config));
+    TT_TRY(tt__db_step(m->to, stmt, &found));
+    gpu_id = sqlite3_column_int64(stmt, GPU);
+    tt__copy(w.source, sizeof w.source, tt__run_source_name(sqlite3_column_int(stmt, SOURCE)));
+    fits = sqlite3_column_int(stmt, OP_FITS);
+    tt__fields_read(stmt, ENV, tt__env_fields, TT__ENV_FIELDS, &w.env);
+    tt__db_done(stmt);
+    if (!fits)
+        return tt__fail(TT_E_INVALID, "its template is not one for its problem");
+    TT_TRY(tt__store_winner_get(m->to, gpu_id, problem, &old, &found));
+    if (found && !better(&w, &old)) {
+        m->report->kept++;
+        return TT_OK;
+    }
+    m->report->winners++;
+    return tt__store_winner_put(m->to, run, problem, config, &w);
+}
+
+/* ---- Peaks and energies, where `to` has none --------------------------------------------------- */
+
+static tt_status take_peaks(merge *m, sqlite3_stmt *row) {
+    tt__gpu gpu;
+    tt__peaks peaks, old;
+    int64_t gpu_id;
+    TT_TRY(tt__checked_gpu(row, 0, &gpu));
+    TT_TRY(tt__checked_peaks(row, TT__GPU_FIELDS, &peaks));
+    TT_TRY(tt__store_known_gpu(m->to, &gpu, &gpu_id));
+    if (gpu_id < 0)
+        return TT_OK;
+    TT_TRY(tt__store_peaks_get(m->to, gpu_id, &old));
+    TT_TRY(tt__store_peaks_put(m->to, gpu_id, &peaks));
+    return tt__store_peaks_put(m->to, gpu_id, &old); /* a known one stays */
+}
+
+static tt_status take_flop(merge *m, sqlite3_stmt *row) {
+    double old, flop = sqlite3_column_double(row, 1);
+    int64_t problem = map_get(&m->problems, row, 0);
+    if (problem < 0 || !(flop > 0 && flop < 1e30))
+        return TT_OK;
+    TT_TRY(tt__store_flop_get(m->to, problem, &old));
+    return old > 0 ? TT_OK : tt__store_flop_put(m->to, problem, flop);
+}
+
+static tt_status take_energy(merge *m, sqlite3_stmt *row) {
+    enum { AT = TT__GPU_FIELDS, PROBLEM = AT + TT__ENERGY_FIELDS, CONFIG, UNIX_MS };
+    tt__gpu gpu;
+    tt__energy e;
+    int64_t gpu_id, problem = map_get(&m->problems, row, PROBLEM), config = map_get(&m->configs, row, CONFIG);
+    TT_TRY(tt__checked_gpu(row, 0, &gpu));
+    TT_TRY(tt__checked_energy(row, AT, &e));
+    TT_TRY(tt__store_known_gpu(m->to, &gpu, &gpu_id));
+    if (gpu_id < 0 || problem < 0 || config < 0)
+        return TT_OK;
+    return tt__db_exec(m->to, TT__SQL_MERGE_ENERGY_PUT, "iiidddddi", gpu_id, problem, config, e.time_us,
+                       e.joules, e.noise, e.idle_watts, e.celsius, sqlite3_column_int64(row, UNIX_MS));
+}
+
+/* ---- Cubins ------------------------------------------------------------------------------------ */
+
+static bool is_hash(const char *text) {
+    return text && strlen(text) == TT__HASH_SIZE - 1 && strspn(text, "0123456789abcdef") == TT__HASH_SIZE - 1;
+}
+
+static tt_status take_cubin(merge *m, sqlite3_stmt *row) {
+    char actual[TT__HASH_SIZE];
+    const char *key = tt__db_text(row, 0), *hash = tt__db_text(row, 1);
+    const void *image = sqlite3_column_blob(row, 2);
+    size_t size = (size_t)sqlite3_column_bytes(row, 2);
+    if (!is_hash(key) || !is_hash(hash) || !image)
+        return tt__fail(TT_E_INVALID, "has no key, hash or image");
+    tt__hash(actual, image, size);
+    if (strcmp(actual, hash) != 0)
+        return tt__fail(TT_E_INVALID, "does not match its hash %.16s...", hash);
+    TT_TRY(tt__db_exec(m->to, TT__SQL_MERGE_CUBIN_PUT, "ttb", key, hash, image, size));
+    m->report->cubins += sqlite3_changes(m->to->db);
+    return TT_OK;
+}
+
+static tt_status take_link(merge *m, sqlite3_stmt *row) {
+    const char *hash = tt__db_text(row, 0), *config = tt__db_text(row, 1), *key = tt__db_text(row, 4);
+    if (!hash || !config || !is_hash(key))
+        return tt__fail(TT_E_INVALID, "names no cubin");
+    if (strlen(config) <
+        TT__CONFIG_MAX) /* a longer text also names types; it is only looked up, never parsed */
+        TT_TRY(tt__check_config(config));
+    return tt__db_exec(m->to, TT__SQL_MERGE_LINK_PUT, "ttiit", hash, config, sqlite3_column_int64(row, 2),
+                       sqlite3_column_int64(row, 3), key);
+}
+
+static tt_status merge_all(merge *m) {
+    TT_TRY(each(m, m->opts->lost ? TT__SQL_MERGE_RUNS_THERE : TT__SQL_MERGE_RUNS, "run", take_run));
+    if (m->runs.n)
+        qsort(m->runs.pairs, m->runs.n, sizeof *m->runs.pairs, by_from);
+    TT_TRY(each(m, TT__SQL_MERGE_PROBLEMS, "problem", take_problem));
+    TT_TRY(each(m, TT__SQL_MERGE_CONFIGS, "configuration", take_config));
+    TT_TRY(each(m, TT__SQL_MERGE_TRIALS, "trial", take_trial));
+    TT_TRY(each(m, TT__SQL_MERGE_WINNERS, "winner", take_winner));
+    TT_TRY(each(m, TT__SQL_MERGE_PEAKS, "peak", take_peaks));
+    TT_TRY(each(m, TT__SQL_MERGE_FLOPS, "problem", take_flop));
+    TT_TRY(each(m, TT__SQL_MERGE_ENERGIES, "energy", take_energy));
+    if (m->opts->trusted) {
+        TT_TRY(each(m, TT__SQL_MERGE_CUBINS, "cubin", take_cubin));
+        TT_TRY(each(m, TT__SQL_MERGE_LINKS, "cubin link", take_link));
+    }
+    return TT_OK;
+}
+
+tt_status tt__store_merge(tt__store *to, tt__store *from, const tt__merge_opts *opts, tt__merged *report) {
+    merge m = {.to = to, .from = from, .opts = opts, .report = report};
+    bool own = !from->grouped;
+    if (!to->grouped)
+        return tt__fail(TT_E_INTERNAL, "%s: a merge outside tt__store_begin", tt__store_path(to));
+    if (own) /* one transaction: all queries see the same state */
+        TT_TRY(tt__db_exec(from, TT__SQL_BEGIN_READING, ""));
+    tt_status status = merge_all(&m);
+    if (own) /* COMMIT fails on a damaged file */
+        tt__db_script(from, "ROLLBACK");
+    free(m.runs.pairs);
+    free(m.problems.pairs);
+    free(m.configs.pairs);
+    return status;
+}

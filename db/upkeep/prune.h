@@ -1,0 +1,35 @@
+/*
+ * Deletes what is no longer useful. The caller decides what that is.
+ */
+#ifndef TT_DB_UPKEEP_PRUNE_H
+#define TT_DB_UPKEEP_PRUNE_H
+
+#include "db/store.h"
+
+typedef struct tt__pruned {
+    int64_t winners, trials, runs, cubins;
+} tt__pruned;
+
+/* What to delete. A NULL function selects nothing. */
+typedef struct tt__prune_opts {
+    void *user;
+    bool (*gpu)(void *user, const tt__gpu *gpu);     /* true: delete all winners and trials of this GPU */
+    bool (*winner)(void *user, const tt__winner *w); /* this winner */
+    /* true: delete trials of this text of a template, and its cubins. kernel "": only cubins have the text.
+     */
+    bool (*text)(void *user, const char *kernel, const char *hash);
+    const char *library; /* delete trials of any other measuring method; NULL: none */
+    int64_t before_ms;   /* delete older winners and trials; 0: none */
+    bool dry_run;        /* only count */
+    bool alone;          /* no other process uses the store: runs without an end were killed */
+} tt__prune_opts;
+
+/* Deletes in one transaction. Runs, cubins and names without references are deleted too, unless another run
+ * is in progress. */
+tt_status tt__store_prune(tt__store *s, const tt__prune_opts *opts, tt__pruned *out);
+
+/* Rewrites the file without free space and empties its log. Returns the sizes before and after. It needs as
+ * much free space on the disk for a moment, and waits for all readers and writers. */
+tt_status tt__store_vacuum(tt__store *s, int64_t *before, int64_t *after);
+
+#endif

@@ -1,0 +1,442 @@
+/*
+ * Loads NVRTC once, and compiles kernels with it.
+ */
+#include "code/nvrtc.h"
+
+#include <dlfcn.h>
+#include <nvrtc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/place.h"
+#include "code/cuda_headers.h"
+#include "code/host_headers.h"
+#include "code/lowered.h"
+#include "code/refused.h"
+
+#ifndef TT__NVRTC_DIR
+#define TT__NVRTC_DIR ""
+#endif
+
+#define NVRTC_SYMBOLS(X)                                                                                     \
+    X(nvrtcVersion)                                                                                          \
+    X(nvrtcGetErrorString)                                                                                   \
+    X(nvrtcGetNumSupportedArchs)                                                                             \
+    X(nvrtcGetSupportedArchs)                                                                                \
+    X(nvrtcCreateProgram)                                                                                    \
+    X(nvrtcDestroyProgram)                                                                                   \
+    X(nvrtcAddNameExpression)                                                                                \
+    X(nvrtcGetLoweredName)                                                                                   \
+    X(nvrtcCompileProgram)                                                                                   \
+    X(nvrtcGetCUBINSize)                                                                                     \
+    X(nvrtcGetCUBIN)                                                                                         \
+    X(nvrtcGetProgramLogSize)                                                                                \
+    X(nvrtcGetProgramLog)
+
+static struct {
+#define MEMBER(name) __typeof__(&name) name;
+    NVRTC_SYMBOLS(MEMBER)
+#undef MEMBER
+} table;
+
+static const struct {
+    const char *name;
+    size_t offset;
+} symbols[] = {
+#define SYMBOL(name) {#name, offsetof(__typeof__(table), name)},
+    NVRTC_SYMBOLS(SYMBOL)
+#undef SYMBOL
+};
+
+static char path[512], version[16];
+static tt_status load_status;
+static char load_error[2048];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void *try_open(const char *dir, const char *file, tt__str *tried) {
+    char name[1024];
+    snprintf(name, sizeof name, "%s%s%s", dir, *dir ? "/" : "", file);
+    void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!lib)
+        tt__str_addf(tried, "%s%s", tried->len ? ", " : "", name);
+    return lib;
+}
+
+static void *try_folder(const char *dir, tt__str *tried) {
+    static const char *const files[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+    void *lib = NULL;
+    for (size_t f = 0; f < sizeof files / sizeof *files && !lib; f++)
+        lib = try_open(dir, files[f], tried);
+    return lib;
+}
+
+/* Of an installed library its own copy comes before that of the folder it was built in, which may go. */
+static void *find(tt__str *tried) {
+    const char *vars[2] = {secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH")};
+    void *lib = try_folder("", tried);
+    for (int i = 0; i < 2 && !lib; i++)
+        if (vars[i] && *vars[i]) {
+            char home[600];
+            snprintf(home, sizeof home, "%s/lib64", vars[i]);
+            lib = try_folder(home, tried);
+        }
+    if (!lib)
+        lib = try_folder("/usr/local/cuda/lib64", tried);
+    for (int i = 0; i < TT__PLACES && !lib; i++) {
+        tt__str own = {0};
+        if (i == TT__PLACES - 1 && *TT__NVRTC_DIR)
+            lib = try_folder(TT__NVRTC_DIR, tried);
+        tt__place_folder(&own, i);
+        if (!lib && own.len)
+            lib = try_folder(own.text, tried);
+        tt__str_free(&own);
+    }
+    return lib;
+}
+
+/* NVRTC opens its builtins library by bare name. That fails if the folder is not in the linker's search path,
+ * so it is opened here first. */
+static void preload_builtins(void) {
+    char name[600];
+    const char *slash = strrchr(path, '/');
+    if (slash) {
+        snprintf(name, sizeof name, "%.*s/libnvrtc-builtins.so.%s", (int)(slash - path), path, version);
+        dlopen(name, RTLD_NOW);
+    }
+}
+
+static tt_status load(tt__str *tried) {
+    const char *forced = secure_getenv("TILETUNE_NVRTC");
+    void *lib = forced && *forced ? try_open("", forced, tried) : find(tried);
+    if (!lib && forced && *forced)
+        return tt__fail(TT_E_NO_NVRTC, "TILETUNE_NVRTC names %s, which cannot be loaded: %s", forced,
+                        dlerror());
+    if (!lib)
+        return tt__fail(TT_E_NO_NVRTC,
+                        "NVRTC is not installed; install the CUDA Toolkit 12 or 13 (or the pip package "
+                        "nvidia-cuda-nvrtc) and name its libnvrtc.so in TILETUNE_NVRTC. Tried: %s",
+                        tt__str_text(tried));
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *address = dlsym(lib, symbols[i].name);
+        if (!address)
+            return tt__fail(TT_E_NO_NVRTC, "the NVRTC library has no %s: CUDA 12 or newer is needed",
+                            symbols[i].name);
+        memcpy((char *)&table + symbols[i].offset, &address, sizeof address);
+    }
+    Dl_info info;
+    if (dladdr((void *)(uintptr_t)table.nvrtcVersion, &info) && info.dli_fname)
+        tt__copy(path, sizeof path, info.dli_fname);
+    int major = 0, minor = 0;
+    table.nvrtcVersion(&major, &minor);
+    snprintf(version, sizeof version, "%d.%d", major, minor);
+    preload_builtins();
+    return TT_OK;
+}
+
+static void load_once(void) {
+    tt__str tried = {0};
+    load_status = load(&tried);
+    tt__str_free(&tried);
+    if (load_status != TT_OK)
+        tt__copy(load_error, sizeof load_error, tt_last_error());
+}
+
+tt_status tt__nvrtc_open(void) {
+    pthread_once(&once, load_once);
+    return load_status == TT_OK ? TT_OK : tt__fail(load_status, "%s", load_error);
+}
+
+const char *tt__nvrtc_version(void) {
+    return version;
+}
+
+const char *tt__nvrtc_path(void) {
+    return path;
+}
+
+static tt_status check(nvrtcResult r, const char *what) {
+    return r == NVRTC_SUCCESS ? TT_OK
+                              : tt__fail(r == NVRTC_ERROR_OUT_OF_MEMORY ? TT_E_NO_MEMORY : TT_E_NO_NVRTC,
+                                         "%s: %s", what, table.nvrtcGetErrorString(r));
+}
+
+tt_status tt__nvrtc_archs(tt__str *out) {
+    int n = 0, archs[64];
+    TT_TRY(tt__nvrtc_open());
+    TT_TRY(check(table.nvrtcGetNumSupportedArchs(&n), "nvrtcGetNumSupportedArchs"));
+    if (n > (int)(sizeof archs / sizeof *archs))
+        return tt__fail(TT_E_INTERNAL, "NVRTC lists %d architectures", n);
+    TT_TRY(check(table.nvrtcGetSupportedArchs(archs), "nvrtcGetSupportedArchs"));
+    for (int i = 0; i < n; i++)
+        tt__str_addf(out, "%s%d", i ? " " : "", archs[i]);
+    return tt__str_check(out);
+}
+
+static tt_status check_arch(int cc) {
+    tt__str archs = {0};
+    tt_status status = tt__nvrtc_archs(&archs);
+    if (status == TT_OK) {
+        char wanted[16], padded[1024];
+        snprintf(wanted, sizeof wanted, " %d ", cc);
+        snprintf(padded, sizeof padded, " %s ", tt__str_text(&archs));
+        if (!strstr(padded, wanted))
+            status =
+                tt__fail(TT_E_UNSUPPORTED,
+                         "NVRTC %s cannot compile for compute capability %d.%d, only for: %s; use another "
+                         "NVRTC through TILETUNE_NVRTC",
+                         version, cc / 10, cc % 10, tt__str_text(&archs));
+    }
+    tt__str_free(&archs);
+    return status;
+}
+
+/* The line of the first error. Warnings may precede it. */
+static const char *first_error(const char *log) {
+    static const char *const marks[] = {": error", ": catastrophic error"};
+    const char *first = NULL;
+    for (int i = 0; i < 2; i++) {
+        const char *at = strstr(log, marks[i]);
+        first = at && (!first || at < first) ? at : first;
+    }
+    while (first && first > log && first[-1] != '\n')
+        first--;
+    return first ? first : log;
+}
+
+/* NVRTC's log can be pages long. The cause is in the lines of the first error. */
+static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name, const char *source) {
+    size_t size = 0;
+    char *log = NULL;
+    if (table.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1 && (log = malloc(size)))
+        table.nvrtcGetProgramLog(program, log);
+    const char *error = log ? first_error(log) : "";
+    bool header = strstr(error, " open source file") != NULL;
+    tt__str refused = {0};
+    if (tt__refused_code(&refused, source)) {
+        tt__fail(TT_E_COMPILE, "%s: %s (%.*s)", name, tt__str_text(&refused), (int)strcspn(error, "\n"),
+                 error);
+        tt__str_free(&refused);
+        free(log);
+        return TT_E_COMPILE;
+    }
+    tt__fail(
+        TT_E_COMPILE, "%s: %s%s%.*s%s", name, table.nvrtcGetErrorString(r), log ? ": " : "",
+        header ? (int)strcspn(error, "\n") : 1200, error,
+        header
+            ? ": NVRTC has its own headers and those of a CUDA Toolkit of its version (CUDA_HOME names it). "
+              "#include \"FILE\" takes in a file beside the kernel or in a folder of `//@ include`. Headers "
+              "of the "
+              "host, as vector or iostream, have to go"
+            : "");
+    free(log);
+    return TT_E_COMPILE;
+}
+
+/* From 12.9 on, NVRTC caches compiled code in a folder of the user. */
+static bool keeps_a_cache(void) {
+    int major = 0, minor = 0;
+    sscanf(version, "%d.%d", &major, &minor);
+    return major > 12 || (major == 12 && minor >= 9);
+}
+
+tt_status tt__nvrtc_warm_up(void) {
+    int n = 0, archs[64];
+    tt__str cubin = {0};
+    TT_TRY(tt__nvrtc_open());
+    TT_TRY(check(table.nvrtcGetNumSupportedArchs(&n), "nvrtcGetNumSupportedArchs"));
+    if (n < 1 || n > (int)(sizeof archs / sizeof *archs))
+        return tt__fail(TT_E_INTERNAL, "NVRTC lists %d architectures", n);
+    TT_TRY(check(table.nvrtcGetSupportedArchs(archs), "nvrtcGetSupportedArchs"));
+    tt_status status = tt__nvrtc_compile(
+        &cubin, "warm_up.cu", "extern \"C\" __global__ void warm_up(int *p) { *p = 1; }", "", 0, archs[0]);
+    tt__str_free(&cubin);
+    return status;
+}
+
+/* Is the option one of ours? */
+static bool is_ours(const char *option, const char *kind) {
+    return strncmp(option, kind, strlen(kind)) == 0;
+}
+
+/* The header that has a type of CUDA's own. */
+static const char *header_of(const char *type) {
+    return strcmp(type, "__half") == 0          ? "#include <cuda_fp16.h>\n"
+           : strcmp(type, "__nv_bfloat16") == 0 ? "#include <cuda_bf16.h>\n"
+                                                : "";
+}
+
+static bool is_word(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Does code declare a variable of this name, after a type? nvcc refuses that; code that was written for NVRTC
+ * may do it. */
+static bool declares(const char *source, const char *name) {
+    for (const char *at = source; (at = strstr(at, name)); at++) {
+        const char *before = at, *next = at + strlen(name);
+        while (before > source && strchr(" \t", before[-1]))
+            before--;
+        next += strspn(next, " \t");
+        if (before < at && before > source && is_word(before[-1]) && *next == '=' && next[1] != '=')
+            return true;
+    }
+    return false;
+}
+
+/* The source between typedefs and code; line numbers stay as they are. */
+static tt_status with_additions(tt__str *out, const char *source, const char *options, int n) {
+    const char *first = options;
+    for (int i = 0; i < n; i++, options += strlen(options) + 1) {
+        const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
+        if (is_ours(options, TT__TYPEDEF) && sign)
+            tt__str_addf(out, "%stypedef %s %.*s;\n", header_of(sign + 1), sign + 1, (int)(sign - at), at);
+    }
+    for (const tt__host_macro *m = tt__host_macros; m->name; m++)
+        if (!declares(source, m->name))
+            tt__str_addf(out, "#ifndef %s\n#define %s %s\n#endif\n", m->name, m->name, m->value);
+    tt__str_add(out, "#line 1\n");
+    tt__str_add(out, source);
+    for (int i = 0; i < n; i++, first += strlen(first) + 1)
+        if (is_ours(first, TT__CODE))
+            tt__str_add(out, first + strlen(TT__CODE));
+    return tt__str_check(out);
+}
+
+/* Does the text include files of CUDA? If only the compiler's own, the folders are named in vain. */
+static bool includes_files(const char *text) {
+    for (const char *at = text; (at = strstr(at, "include"));) {
+        at += strlen("include");
+        if (at[strspn(at, " \t")] == '<')
+            return true;
+    }
+    return false;
+}
+
+enum { KERNELS_MAX = 2 * TT__PASSES_MAX + 2 }; /* with those of `data`, `reference` and `verify` */
+
+/* A program to compile. Kernels that are not extern "C" are asked for by name. */
+typedef struct program {
+    const char *name, *source;
+    const char *kernels[KERNELS_MAX];
+    size_t n_kernels;
+    int n_headers; /* 0: it includes none */
+} program;
+
+static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p) {
+    const char *pairs[KERNELS_MAX][2];
+    for (size_t i = 0; i < p->n_kernels; i++) {
+        pairs[i][0] = p->kernels[i];
+        TT_TRY(check(table.nvrtcGetLoweredName(handle, p->kernels[i], &pairs[i][1]), "nvrtcGetLoweredName"));
+    }
+    return p->n_kernels ? tt__lowered_add(out, pairs, p->n_kernels) : TT_OK;
+}
+
+/* Compiles once. *refused: the compiler said no, perhaps because of an option. */
+static tt_status compile(tt__str *out, const program *p, const char *const *argv, int argc, bool *refused) {
+    nvrtcProgram handle;
+    tt_status status;
+    size_t size = 0;
+    char *cubin = NULL;
+    TT_TRY(check(table.nvrtcCreateProgram(&handle, p->source, p->name, p->n_headers, tt__host_header_texts,
+                                          tt__host_header_names),
+                 "nvrtcCreateProgram"));
+    for (size_t i = 0; i < p->n_kernels; i++)
+        TT_GOTO(check(table.nvrtcAddNameExpression(handle, p->kernels[i]), "nvrtcAddNameExpression"));
+    nvrtcResult r = table.nvrtcCompileProgram(handle, argc, argv);
+    *refused = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION;
+    if (r != NVRTC_SUCCESS)
+        TT_GOTO(fail_with_log(handle, r, p->name, p->source));
+    TT_GOTO(check(table.nvrtcGetCUBINSize(handle, &size), "nvrtcGetCUBINSize"));
+    cubin = malloc(size);
+    if (!cubin)
+        TT_GOTO(tt__fail_memory(size));
+    TT_GOTO(check(table.nvrtcGetCUBIN(handle, cubin), "nvrtcGetCUBIN"));
+    tt__str_addn(out, cubin, size);
+    TT_GOTO(tt__str_check(out));
+    TT_GOTO(add_lowered(out, handle, p));
+out:
+    free(cubin);
+    table.nvrtcDestroyProgram(&handle);
+    return status;
+}
+
+enum { OPTIONS_MAX = 128, RESERVED = 8 };
+
+/* Takes our own options out; the others are the compiler's. */
+static tt_status split_options(program *p, const char **argv, int *argc, const char *options, int n) {
+    for (int i = 0; i < n; i++, options += strlen(options) + 1) {
+        if (is_ours(options, TT__KERNEL) && p->n_kernels == sizeof p->kernels / sizeof *p->kernels)
+            return tt__fail(TT_E_INTERNAL, "%s: too many kernels", p->name);
+        if (is_ours(options, TT__KERNEL))
+            p->kernels[p->n_kernels++] = options + strlen(TT__KERNEL);
+        else if (!is_ours(options, TT__TYPEDEF) && !is_ours(options, TT__CODE))
+            argv[(*argc)++] = options;
+    }
+    return TT_OK;
+}
+
+static tt_status add_folders(tt__str *folders, const char **argv, int *argc) {
+    int n;
+    TT_TRY(tt__cuda_headers(folders, &n, path, version));
+    const char *at = tt__str_text(folders);
+    for (int i = 0; i < n; i++, at += strlen(at) + 1)
+        argv[(*argc)++] = at;
+    return TT_OK;
+}
+
+tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
+                            int n_options, int cc) {
+    const char *argv[OPTIONS_MAX];
+    char arch[32];
+    int argc = 0;
+    bool refused = false;
+    TT_TRY(tt__nvrtc_open());
+    TT_TRY(check_arch(cc));
+    if (n_options > OPTIONS_MAX - RESERVED)
+        return tt__fail(TT_E_INVALID, "%s: %d compile options, at most %d are possible", name, n_options,
+                        OPTIONS_MAX - RESERVED);
+    snprintf(arch, sizeof arch, "-arch=sm_%d", cc);
+    argv[argc++] = arch;
+    argv[argc++] = "-std=c++17";
+    if (keeps_a_cache())
+        argv[argc++] =
+            "--no-cache"; /* the store is our cache; filling NVRTC's too more than doubles the time */
+    tt__str text = {0}, folders = {0};
+    program p = {.name = name};
+    tt_status status;
+    TT_GOTO(with_additions(&text, source, options, n_options));
+    p.source = tt__str_text(&text);
+    TT_GOTO(split_options(&p, argv, &argc, options, n_options));
+    if (includes_files(p.source)) {
+        p.n_headers = (int)tt__n_host_headers;
+        TT_GOTO(add_folders(&folders, argv, &argc));
+    }
+    /* --minimal leaves out textures, surfaces and other things that few kernels use. Compiling takes a tenth
+     * less time and makes the same code. A source that needs them, or an older NVRTC, fails at once and is
+     * compiled again without it. */
+    argv[argc] = "--minimal";
+    status = compile(out, &p, argv, argc + 1, &refused);
+    if (refused)
+        status = compile(out, &p, argv, argc, &refused);
+out:
+    tt__str_free(&text);
+    tt__str_free(&folders);
+    return status;
+}
+
+void tt__cubin_key(char out[65], const char *source, const char *options, int n_options, int cc,
+                   const char *nvrtc_version) {
+    size_t options_len = 0;
+    for (int i = 0; i < n_options; i++)
+        options_len += strlen(options + options_len) + 1;
+    tt__hash_part parts[] = {
+        {source, strlen(source)},
+        {options, options_len},
+        {&cc, sizeof cc},
+        {nvrtc_version, strlen(nvrtc_version)},
+    };
+    tt__hash_parts(out, parts, sizeof parts / sizeof *parts);
+}

@@ -1,0 +1,436 @@
+/*
+ * Reads the annotations line by line. A table has for each keyword the function that reads its line, how
+ * often it may appear, and its form.
+ */
+#include "kernel/annotation/annotation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/suggest.h"
+#include "kernel/annotation/include.h"
+#include "kernel/annotation/reader.h"
+#include "kernel/expression/scan.h"
+
+#define SHOW TT__SHOW
+#define FAIL TT__READ_FAIL
+
+static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
+    if (!tt__is_integer(value.at, value.n) && !tt__is_word(value.at, value.n) &&
+        !tt__is_real(value.at, value.n))
+        return FAIL(r, value.at, "value '%.*s' of %s is neither a number nor a plain word", SHOW(value),
+                    p->name);
+    if (value.n >= TT__NAME_MAX)
+        return FAIL(r, value.at, "a value of %zu characters, the limit is %d", value.n, TT__NAME_MAX - 1);
+    for (size_t i = 0; i < p->n_values; i++)
+        if (tt__span_is(value, p->values[i]))
+            return FAIL(r, value.at, "value %s of %s is given twice", p->values[i], p->name);
+    if (p->n_values == TT__VALUES_MAX)
+        return FAIL(r, value.at, "%s has more than %d values", p->name, TT__VALUES_MAX);
+    TT_TRY(TT__GROW(p->values, p->n_values));
+    TT_TRY(tt__template_keep(r->t, &p->values[p->n_values], value.at, value.n));
+    p->n_values++;
+    return TT_OK;
+}
+
+static tt_status read_param(tt__reader *r, tt__span rest) {
+    tt__template *t = r->t;
+    if (t->n_params == TT__PARAMS_MAX)
+        return FAIL(r, rest.at, "more than %d parameters", TT__PARAMS_MAX);
+    tt__param *p = &t->params[t->n_params];
+    TT_TRY(tt__read_name(r, p->name, sizeof p->name, rest));
+    for (size_t i = 0; i < t->n_params; i++)
+        if (strcmp(t->params[i].name, p->name) == 0)
+            return FAIL(r, rest.at, "the parameter %s is declared twice", p->name);
+    TT_TRY(tt__read_new_name(r, p->name, sizeof p->name, rest));
+    p->line = r->line;
+    p->column = tt__read_column(r, rest.at);
+    t->n_params++;
+    tt__take_word(&rest);
+    if (rest.n == 0)
+        return FAIL(r, rest.at, "%s has no values", p->name);
+    while (rest.n > 0) {
+        tt__span value = tt__take_word(&rest);
+        TT_TRY(read_value(r, p, value));
+    }
+    return TT_OK;
+}
+
+static tt_status read_derived(tt__reader *r, tt__span rest) {
+    tt__template *t = r->t;
+    if (t->n_derived == TT__DERIVED_MAX)
+        return FAIL(r, rest.at, "more than %d lines of `derived` and `let`", TT__DERIVED_MAX);
+    tt__derived *d = &t->derived[t->n_derived];
+    TT_TRY(tt__read_new_name(r, d->name, sizeof d->name, rest));
+    t->n_derived++;
+    d->macro = strcmp(r->keyword, "derived") == 0;
+    d->column = tt__read_column(r, rest.at);
+    tt__take_word(&rest);
+    return tt__read_expr(r, &d->value, rest);
+}
+
+static tt_status read_where(tt__reader *r, tt__span rest) {
+    if (r->t->n_wheres == TT__WHERES_MAX)
+        return FAIL(r, rest.at, "more than %d `where` lines", TT__WHERES_MAX);
+    return tt__read_expr(r, &r->t->wheres[r->t->n_wheres++], rest);
+}
+
+/* Both `block` and `grid`. */
+static tt_status read_dims(tt__reader *r, tt__span rest) {
+    tt__expr *dims = strcmp(r->keyword, "block") == 0 ? r->launch->block : r->launch->grid;
+    tt__span item;
+    for (int n = 0; tt__take_item(&item, &rest); n++) {
+        if (n == 3)
+            return FAIL(r, item.at, "`%s` has more than 3 dimensions", r->keyword);
+        TT_TRY(tt__read_expr(r, &dims[n], item));
+    }
+    return TT_OK;
+}
+
+static tt_status read_shared(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, &r->launch->shared, rest);
+}
+
+/* Arguments so far of all kernels of this role. One launch holds them all. */
+static int n_args_of(const tt__reader *r) {
+    const tt__geometry_expr *launches = r->t->passes;
+    for (int role = 0; r->t->own && role < TT__ROLE_COUNT; role++) {
+        const tt__geometry_expr *of_role = r->t->own->asides[role].launches;
+        if (r->launch >= of_role && r->launch < of_role + TT__PASSES_MAX)
+            launches = of_role;
+    }
+    int n = 0;
+    for (int i = 0; i < TT__PASSES_MAX; i++)
+        n += launches[i].n_args;
+    return n;
+}
+
+/* The type that C++ gives a literal; TT__TYPE_NONE: it is none. Takes off the u of 3u and the f of 0.5f. */
+static tt__type literal_type(tt__span *word) {
+    tt__span w = *word;
+    if (tt__span_is(w, "true") || tt__span_is(w, "false"))
+        return TT__TYPE_BOOL;
+    const char suffix = w.at[w.n - 1];
+    word->n -= w.n > 1 && (suffix == 'u' || suffix == 'f');
+    if (tt__is_integer(word->at, word->n) && suffix != 'f') {
+        const long long value = strtoll(w.at, NULL, 10); /* ends at the suffix; a larger one saturates */
+        if (suffix == 'u')
+            return value <= UINT32_MAX ? TT__TYPE_U32 : TT__TYPE_U64;
+        return value >= INT32_MIN && value <= INT32_MAX ? TT__TYPE_I32 : TT__TYPE_I64;
+    }
+    if (suffix != 'u' && tt__is_real(w.at, w.n))
+        return suffix == 'f' ? TT__TYPE_F32 : TT__TYPE_F64;
+    *word = w;
+    return TT__TYPE_NONE;
+}
+
+/* One item of `args`: a type and an expression, or an operand's name. Operands are looked up at the end. */
+static tt_status read_arg(tt__reader *r, tt__span item) {
+    tt__template *t = r->t;
+    tt__arg_expr *arg = &t->args[t->n_args];
+    if (item.n == 0)
+        return FAIL(r, item.at, "`args` has an empty item");
+    if (n_args_of(r) == TT__ARGS_MAX)
+        return FAIL(r, item.at, "more than %d arguments%s", TT__ARGS_MAX,
+                    t->n_passes > 1 ? " of all kernels together" : "");
+    tt__span rest = item, word = tt__take_word(&rest);
+    arg->type = tt__type_named(word.at, word.n);
+    if (arg->type && !tt__types[arg->type].argument)
+        return FAIL(r, word.at, "%.*s is a type of buffers, and no argument has it", SHOW(word));
+    if (!arg->type && rest.n == 0 && (arg->type = literal_type(&word)) != TT__TYPE_NONE)
+        rest = word;
+    if (!arg->type && rest.n > 0 && tt__is_word(word.at, word.n)) {
+        tt__suggest near = tt__suggest_for(word.at, word.n);
+        for (tt__type k = TT__TYPE_NONE + 1; k < TT__TYPE_COUNT; k++)
+            if (tt__types[k].argument)
+                tt__suggest_try(&near, tt__types[k].name);
+        return FAIL(r, rest.at, "found '%.*s' after %.*s, expected ','%s", SHOW(rest), SHOW(word),
+                    tt__suggest_text(&near));
+    }
+    if (!arg->type && !tt__is_word(word.at, word.n))
+        return FAIL(r, word.at, "found '%.*s', expected an operand's name, or a type and an expression",
+                    SHOW(word));
+    TT_TRY(tt__read_expr(r, &arg->value, arg->type ? rest : word));
+    t->n_args++;
+    r->launch->n_args++;
+    return TT_OK;
+}
+
+static tt_status read_args(tt__reader *r, tt__span rest) {
+    tt__span item;
+    r->launch->first_arg = r->t->n_args;
+    while (tt__take_item(&item, &rest))
+        TT_TRY(read_arg(r, item));
+    return TT_OK;
+}
+
+static tt_status read_when(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, &r->launch->when, rest);
+}
+
+static tt_status read_repeat(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, &r->launch->repeat, rest);
+}
+
+/* The names are looked up at the end. */
+static tt_status read_swap(tt__reader *r, tt__span rest) {
+    for (int i = 0; i < 2; i++) {
+        TT_TRY(tt__read_name(r, r->launch->swap[i], sizeof r->launch->swap[i], rest));
+        tt__take_word(&rest);
+    }
+    r->launch->swap_line = r->line;
+    return TT_OK;
+}
+
+static tt_status read_launch(tt__reader *r, tt__span rest) {
+    if (!tt__span_is(rest, "early"))
+        return FAIL(r, rest.at, "found '%.*s', expected: early", SHOW(rest));
+    r->launch->early = true;
+    return TT_OK;
+}
+
+/* The first `kernel` line may stand anywhere. Later ones start a kernel, and the lines after them belong to
+ * it. */
+static tt_status read_kernel(tt__reader *r, tt__span rest) {
+    tt__template *t = r->t;
+    if (t->n_passes == TT__PASSES_MAX)
+        return FAIL(r, rest.at, "more than %d kernels", TT__PASSES_MAX);
+    char *symbol = t->symbols.name[t->n_passes], name[TT__NAME_MAX];
+    TT_TRY(tt__read_kernel(r, symbol, name, rest));
+    if (t->n_passes == 0)
+        tt__copy(t->kernel, sizeof t->kernel, name);
+    r->symbol = symbol;
+    r->launch = &t->passes[t->n_passes++];
+    r->launch->line = r->line;
+    r->launch->column = tt__read_column(r, rest.at);
+    return TT_OK;
+}
+
+static tt_status read_op(tt__reader *r, tt__span rest) {
+    r->t->op_line = r->line;
+    r->t->op_column = tt__read_column(r, rest.at);
+    return tt__read_name(r, r->t->op, sizeof r->t->op, rest);
+}
+
+static tt_status read_defines(tt__reader *r, tt__span rest) {
+    tt__template *t = r->t;
+    for (; rest.n > 0 && t->n_defines < TT__COUNT(t->defines); t->n_defines++) {
+        tt__span word = tt__take_word(&rest);
+        TT_TRY(tt__template_keep(t, &t->defines[t->n_defines], word.at, word.n));
+    }
+    return rest.n ? FAIL(r, rest.at, "more than %zu names", TT__COUNT(t->defines)) : TT_OK;
+}
+
+/* The headers are in the text by now; only the folder's name is still to be looked at. */
+static tt_status read_include(tt__reader *r, tt__span rest) {
+    return rest.n < TT__PATH_MAX ? TT_OK : FAIL(r, rest.at, "a path of %zu characters", rest.n);
+}
+
+static tt_status read_default(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, &r->t->config, rest);
+}
+
+static tt_status read_runtime(tt__reader *r, tt__span rest) {
+    TT_TRY(read_param(r, rest));
+    r->t->params[r->t->n_params - 1].runtime = true;
+    return TT_OK;
+}
+
+static tt_status read_options(tt__reader *r, tt__span rest) {
+    tt__template *t = r->t;
+    while (rest.n > 0) {
+        tt__span option = tt__take_word(&rest);
+        if (*option.at != '-')
+            return FAIL(r, option.at, "found '%.*s', expected an option of NVRTC, as in --use_fast_math",
+                        SHOW(option));
+        if (!tt__option_allowed(option.at, option.n))
+            return FAIL(r, option.at,
+                        "%.*s is not allowed: it is none of NVRTC's that only say how code is made (a value "
+                        "goes with = or "
+                        "without a blank)",
+                        SHOW(option));
+        if (t->n_options == TT__OPTIONS_MAX)
+            return FAIL(r, option.at, "more than %d options", TT__OPTIONS_MAX);
+        TT_TRY(tt__read_expr(r, &t->options[t->n_options], option));
+        t->n_options++;
+    }
+    return TT_OK;
+}
+
+static tt_status read_max_regs(tt__reader *r, tt__span rest) {
+    return tt__read_expr(r, &r->t->max_regs, rest);
+}
+
+/* How often a keyword may appear. */
+typedef enum times { ONCE, OF_LAUNCH, OFTEN } times;
+
+/* DECLARES: it is optional. A file that has it declares its own operation. */
+typedef enum need { OPTIONAL, REQUIRED, DECLARES } need;
+
+static const struct {
+    const char *word;
+    tt_status (*read)(tt__reader *r, tt__span rest);
+    times times; /* OF_LAUNCH: once for each kernel and the reference */
+    need need;
+    const char *form;
+} keywords[] = {
+    {"kernel", read_kernel, OFTEN, REQUIRED, "kernel NAME"},
+    {"op", read_op, ONCE, REQUIRED, "op NAME"},
+    {"param", read_param, OFTEN, OPTIONAL, "param NAME VALUE ..."},
+    {"runtime", read_runtime, OFTEN, OPTIONAL, "runtime NAME VALUE ..."},
+    {"derived", read_derived, OFTEN, OPTIONAL, "derived NAME EXPRESSION"},
+    {"let", read_derived, OFTEN, OPTIONAL, "let NAME EXPRESSION"},
+    {"where", read_where, OFTEN, OPTIONAL, "where EXPRESSION"},
+    {"block", read_dims, OF_LAUNCH, REQUIRED, "block EXPRESSION, ..."},
+    {"grid", read_dims, OF_LAUNCH, REQUIRED, "grid EXPRESSION, ..."},
+    {"shared", read_shared, OF_LAUNCH, OPTIONAL, "shared EXPRESSION"},
+    {"args", read_args, OF_LAUNCH, REQUIRED, "args dst, src, TYPE EXPRESSION, ..."},
+    {"when", read_when, OF_LAUNCH, OPTIONAL, "when EXPRESSION"},
+    {"repeat", read_repeat, OF_LAUNCH, OPTIONAL, "repeat EXPRESSION"},
+    {"swap", read_swap, OF_LAUNCH, OPTIONAL, "swap BUFFER BUFFER"},
+    {"launch", read_launch, OF_LAUNCH, OPTIONAL, "launch early"},
+    {"default", read_default, ONCE, OPTIONAL, "default NAME=VALUE ..."}, /* needed if there are parameters */
+    {"include", read_include, OFTEN, OPTIONAL, "include FOLDER"},
+    {"options", read_options, OFTEN, OPTIONAL, "options -OPTION ..."},
+    {"maxrregcount", read_max_regs, ONCE, OPTIONAL, "maxrregcount EXPRESSION"},
+    {"problem", tt__read_problem, OFTEN, DECLARES, "problem NAME VALUE"},
+    {"type", tt__read_type, OFTEN, DECLARES, "type NAME TYPE ..."},
+    {"buffer", tt__read_buffer, OFTEN, DECLARES, "buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
+    {"constant", tt__read_constant, OFTEN, DECLARES, "constant NAME TYPE LENGTH [DATA]"},
+    {"scalar", tt__read_scalar, OFTEN, DECLARES, "scalar NAME TYPE VALUE"},
+    {"reference", tt__read_aside, ONCE, DECLARES, "reference KERNEL"},
+    {"verify", tt__read_aside, ONCE, DECLARES, "verify KERNEL"},
+    {"data", tt__read_aside, OFTEN, DECLARES, "data KERNEL"},
+    {"per", tt__read_per, ONCE, DECLARES, "per configuration"},
+    {"limit", tt__read_limit, ONCE, DECLARES, "limit NUMBER"},
+    {"expect", tt__read_expect, OFTEN, DECLARES, "expect BUFFER FILE"},
+    {"tolerance", tt__read_tolerance, ONCE, DECLARES, "tolerance abs NUMBER rel NUMBER scale NUMBER"},
+    {"metric", tt__read_metric, OFTEN, DECLARES, "metric NAME EXPRESSION"},
+    {"objective", tt__read_objective, ONCE, DECLARES, "objective minimize|maximize METRIC"},
+    {"require", tt__read_require, OFTEN, DECLARES, "require EXPRESSION"},
+    {"macros", tt__read_macros, ONCE, DECLARES, "macros variables"},
+    {"shape", tt__read_shape, ONCE, DECLARES, "shape VARIABLE ..."},
+    {"near", tt__read_near, OFTEN, DECLARES, "near VARIABLE WEIGHT [same]"},
+    {"moves", tt__read_moves, ONCE, DECLARES, "moves bytes | moves ROWS, COLUMNS, LEADING_DIMENSION"},
+    {"sample", tt__read_sample, OFTEN, DECLARES, "sample VARIABLE=VALUE ..."},
+    {"prefer", tt__read_prefer, ONCE, DECLARES, "prefer TEMPLATE ..."},
+    {"defines", read_defines, ONCE, OPTIONAL, "defines OPERATION ..."},
+};
+
+/* The line of each keyword; 0: not seen yet. */
+typedef struct seen {
+    int line[TT__COUNT(keywords)];
+} seen;
+
+/* A new kernel or the reference begins. The previous launch must be complete, and its keywords may appear
+ * again. The lines of the first launch may stand before its name. */
+static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
+    const char *name = r->launch == &r->t->passes[0] ? NULL : r->symbol;
+    for (size_t k = 0; k < TT__COUNT(keywords); k++) {
+        bool of_launch = keywords[k].times == OF_LAUNCH;
+        bool missing = !seen->line[k] && keywords[k].need == REQUIRED && (last || of_launch);
+        if (missing && (name || !last) && of_launch)
+            return tt__template_fail(r->t->path, r->launch->line, r->launch->column,
+                                     "no `%s` annotation behind `%s`, expected a line: //@ %s",
+                                     keywords[k].word, name ? name : r->t->kernel, keywords[k].form);
+        if (missing)
+            return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", r->t->path,
+                            keywords[k].word, keywords[k].form);
+        if (of_launch)
+            seen->line[k] = 0;
+    }
+    return TT_OK;
+}
+
+static tt_status fail_keyword(tt__reader *r, tt__span word) {
+    tt__suggest near = tt__suggest_for(word.at, word.n);
+    for (size_t k = 0; k < TT__COUNT(keywords); k++)
+        tt__suggest_try(&near, keywords[k].word);
+    return FAIL(r, word.at, "unknown annotation '%.*s'%s", SHOW(word), tt__suggest_text(&near));
+}
+
+static bool begins_launch(tt_status (*read)(tt__reader *r, tt__span rest)) {
+    return read == read_kernel || read == tt__read_aside;
+}
+
+static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
+    tt__span word = tt__take_word(&rest);
+    size_t k = 0;
+    while (k < TT__COUNT(keywords) && !tt__span_is(word, keywords[k].word))
+        k++;
+    if (word.n == 0)
+        return FAIL(r, word.at, "an empty annotation, expected a keyword after //@");
+    if (k == TT__COUNT(keywords))
+        return fail_keyword(r, word);
+    r->keyword = keywords[k].word;
+    if (rest.n == 0)
+        return FAIL(r, word.at, "`%s` stands alone, expected: %s", r->keyword, keywords[k].form);
+    if (seen->line[k] && keywords[k].times != OFTEN)
+        return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen->line[k]);
+    bool first = r->t->n_passes == 0 && r->launch == &r->t->passes[0]; /* nothing has begun */
+    if (!first && begins_launch(keywords[k].read))
+        TT_TRY(end_launch(r, seen, false));
+    seen->line[k] = r->line;
+    if (keywords[k].need == DECLARES)
+        TT_TRY(tt__declare_operation(r->t));
+    return keywords[k].read(r, rest);
+}
+
+/* Exceptions from REQUIRED: a file with `defines` needs no kernel, one with its own operation needs no op,
+ * and one without parameters needs no default. */
+static void mark_present(const tt__template *t, seen *seen) {
+    for (size_t k = 0; k < TT__COUNT(keywords); k++) {
+        bool no_op = keywords[k].read == read_op && t->own;
+        bool no_kernel = keywords[k].read == read_kernel && t->n_defines;
+        if ((no_op || no_kernel) && !seen->line[k])
+            seen->line[k] = 1;
+        if (keywords[k].read == read_default && t->n_params == 0 && !seen->line[k])
+            seen->line[k] = 1;
+    }
+}
+
+/* If a pasted header begins here, returns the line that tt__include_expand writes after it: the number of the
+ * next line of this file. A `#line` without such an end is the user's. */
+static const char *header_end(const tt__reader *r, const char *at) {
+    const char *slash = strrchr(r->t->path, '/');
+    tt__str last = {0};
+    if (strncmp(at, "#line 1 \"", strlen("#line 1 \"")) != 0)
+        return NULL;
+    tt__str_add(&last, "\n");
+    tt__line_directive(&last, r->line + 1, slash ? slash + 1 : r->t->path);
+    const char *found = last.failed ? NULL : strstr(at, tt__str_text(&last));
+    tt__str_free(&last);
+    return found ? found + 1 : NULL;
+}
+
+tt_status tt__annotation_read(tt__template *t) {
+    seen seen = {{0}};
+    tt__reader r = {.t = t, .line = 1, .launch = &t->passes[0]};
+    const char *at = t->source;
+    if (strncmp(at, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark */
+        at += 3;
+    if (!strstr(at, "//@"))
+        return tt__fail(TT_E_TEMPLATE,
+                        "%s: it has no annotations, which are lines such as //@ kernel NAME: \"tune new\" "
+                        "writes a kernel with all that are needed",
+                        t->path);
+    const char *resume = NULL; /* lines before it are of a header, and count as the one that includes it */
+    for (size_t n; *at; r.line += !resume, at += n + (at[n] == '\n')) {
+        n = strcspn(at, "\n");
+        tt__span line = tt__trim((tt__span){at, n});
+        r.line_start = at;
+        if (!resume || at == resume)
+            resume = header_end(&r, at);
+        if (line.n >= 3 && memcmp(line.at, "//@", 3) == 0)
+            TT_TRY(read_annotation(&r, &seen, (tt__span){line.at + 3, line.n - 3}));
+    }
+    mark_present(t, &seen);
+    for (size_t k = 0; k < TT__COUNT(keywords); k++)
+        if (!seen.line[k] && keywords[k].read == read_default)
+            return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", t->path,
+                            keywords[k].word, keywords[k].form);
+    TT_TRY(end_launch(&r, &seen, true));
+    return tt__operation_finish(t);
+}

@@ -1,0 +1,13 @@
+/*
+ * Reads the `//@` lines of a template's text.
+ */
+#ifndef TT_KERNEL_ANNOTATION_ANNOTATION_H
+#define TT_KERNEL_ANNOTATION_ANNOTATION_H
+
+#include "kernel/model/template.h"
+
+/* Reads all annotations of t->source into `t`. Expressions are only cut out, and checked later.
+ * TT_E_TEMPLATE. */
+tt_status tt__annotation_read(tt__template *t);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * Cuts a line into words, items, names, numbers and expressions.
+ */
+#include "kernel/annotation/reader.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "kernel/expression/scan.h"
+
+#define SHOW TT__SHOW
+#define FAIL TT__READ_FAIL
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+tt__span tt__trim(tt__span s) {
+    while (s.n && is_blank(*s.at))
+        s = (tt__span){s.at + 1, s.n - 1};
+    while (s.n && is_blank(s.at[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+tt__span tt__take_word(tt__span *rest) {
+    *rest = tt__trim(*rest);
+    tt__span word = {rest->at, 0};
+    while (word.n < rest->n && !is_blank(word.at[word.n]))
+        word.n++;
+    *rest = tt__trim((tt__span){rest->at + word.n, rest->n - word.n});
+    return word;
+}
+
+bool tt__take_item(tt__span *item, tt__span *rest) {
+    if (!rest->at)
+        return false;
+    int depth = 0;
+    size_t n = 0;
+    for (; n < rest->n && (rest->at[n] != ',' || depth > 0); n++)
+        depth += (rest->at[n] == '(') - (rest->at[n] == ')');
+    *item = tt__trim((tt__span){rest->at, n});
+    *rest = n < rest->n ? (tt__span){rest->at + n + 1, rest->n - n - 1} : (tt__span){NULL, 0};
+    return true;
+}
+
+bool tt__span_is(tt__span s, const char *word) {
+    return tt__word_is(s.at, s.n, word);
+}
+
+tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {
+    if (s.n == 0)
+        return FAIL(r, s.at, "`%s` has an empty expression", r->keyword);
+    out->line = r->line;
+    out->column = tt__read_column(r, s.at);
+    return tt__template_keep(r->t, &out->text, s.at, s.n);
+}
+
+tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest) {
+    tt__span name = tt__take_word(&rest);
+    if (!tt__is_word(name.at, name.n))
+        return FAIL(r, name.at, "found '%.*s', expected a name", SHOW(name));
+    if (name.n >= size)
+        return FAIL(r, name.at, "a name of %zu characters, the limit is %zu", name.n, size - 1);
+    tt__copy(out, name.n + 1, name.at);
+    return TT_OK;
+}
+
+/* How far the arguments of a template reach that open at `at`; 0: they do not end. */
+static size_t template_arguments(tt__span s, size_t at) {
+    int angles = 0, parens = 0;
+    for (size_t i = at; i < s.n; i++) {
+        parens += (s.at[i] == '(') - (s.at[i] == ')');
+        angles += parens ? 0 : (s.at[i] == '<') - (s.at[i] == '>');
+        if (angles == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name, tt__span rest) {
+    size_t start = 0, n = 0; /* of the plain name; of what is read */
+    for (;; n += 2, start = n) {
+        while (n < rest.n && tt__is_word_char(rest.at[n]))
+            n++;
+        if (n + 1 >= rest.n || rest.at[n] != ':' || rest.at[n + 1] != ':')
+            break;
+    }
+    tt__span last = {rest.at + start, n - start};
+    if (n < rest.n && rest.at[n] == '<') {
+        n = template_arguments(rest, n);
+        if (!n)
+            return FAIL(r, rest.at, "found '%.*s', expected a '>' that ends what the template is given",
+                        SHOW(rest));
+    } else if (n < rest.n && rest.at[n] != ' ' && rest.at[n] != '\t') {
+        last.n = 0;
+    }
+    if (!tt__is_word(last.at, last.n))
+        return FAIL(r, rest.at, "found '%.*s', expected a name", SHOW(rest));
+    if (last.n >= TT__NAME_MAX)
+        return FAIL(r, last.at, "a name of %zu characters, the limit is %d", last.n, TT__NAME_MAX - 1);
+    if (n >= TT__SYMBOL_MAX)
+        return FAIL(r, rest.at, "a kernel of %zu characters, the limit is %d", n, TT__SYMBOL_MAX - 1);
+    tt__copy(symbol, n + 1, rest.at);
+    tt__copy(name, last.n + 1, last.at);
+    return TT_OK;
+}
+
+tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
+    char text[40], *end = text;
+    if (s.n > 0 && s.n < sizeof text) {
+        tt__copy(text, s.n + 1, s.at);
+        *out = tt__strtod(text, &end);
+    }
+    return end > text && *end == '\0' && *out - *out == 0
+               ? TT_OK
+               : FAIL(r, s.at, "found '%.*s', expected a number", SHOW(s));
+}
+
+/* Case does not count: SQLite ignores it too. */
+static bool is_taken(const char *by, const char *name, const char **other) {
+    if (by == name || !tt__same_letters(by, name))
+        return false;
+    *other = by;
+    return true;
+}
+
+tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest) {
+    TT_TRY(tt__read_name(r, out, size, rest));
+    bool common = strcmp(r->keyword, "problem") == 0 && /* operations may declare these two themselves */
+                  (strcmp(out, "elem_size") == 0 || strcmp(out, "align") == 0);
+    const char *taken = common ? NULL : tt__name_taken(out);
+    const char *other = out;
+    const tt__template *t = r->t;
+    for (size_t i = 0; i < t->n_params && !taken; i++)
+        if (is_taken(t->params[i].name, out, &other))
+            taken = "a parameter";
+    for (size_t i = 0; i < t->n_derived && !taken; i++)
+        if (is_taken(t->derived[i].name, out, &other))
+            taken = t->derived[i].macro ? "`derived` already" : "`let` already";
+    for (size_t i = 0; t->own && i < t->own->n_variables && !taken; i++)
+        if (is_taken(t->own->variables[i].name, out, &other))
+            taken = "a variable of the problem";
+    for (size_t i = 0; t->own && i < t->own->n_operands && !taken; i++)
+        if (is_taken(t->own->operands[i].name, out, &other))
+            taken = "an operand";
+    if (taken && strcmp(other, out) != 0)
+        return FAIL(r, rest.at, "%s differs only in capitals from %s, which is %s: choose another name", out,
+                    other, taken);
+    return taken ? FAIL(r, rest.at, "%s is %s, choose another name", out, taken) : TT_OK;
+}

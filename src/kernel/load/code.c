@@ -1,0 +1,297 @@
+/* Is what annotations name in the code? The code is searched for words; NVRTC compiles it later. */
+#include "kernel/load/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "kernel/annotation/index.h"
+#include "kernel/expression/scan.h"
+
+/* Is the quote in a number, as in 1'000? That of L'a' is not. */
+static bool is_separator(const char *source, const char *at) {
+    const char *start = at;
+    while (start > source && (start[-1] == '\'' || tt__is_word_char(start[-1])))
+        start--;
+    return start < at && *start >= '0' && *start <= '9';
+}
+
+/* Where R"x(...)x" ends, whose quote is at `at`; NULL: it is no raw string. */
+static const char *end_raw(const char *source, const char *at) {
+    const char *word = at, *end = at + 1 + strcspn(at + 1, "() \t\r\n\"\\");
+    const size_t n = (size_t)(end - at) - 1;
+    while (word > source && tt__is_word_char(word[-1]))
+        word--;
+    if (word == at || at[-1] != 'R' || word + strspn(word, "uUL8") != at - 1 || *end != '(')
+        return NULL;
+    while ((end = strchr(end + 1, ')')))
+        if (strncmp(end + 1, at + 1, n) == 0 && end[1 + n] == '"')
+            return end + n + 2;
+    return at + strlen(at);
+}
+
+/* Where a comment or a text in quotes ends that begins there; NULL: none does. */
+static const char *end_apart(const char *source, const char *at) {
+    const bool block = strncmp(at, "/*", 2) == 0, line = strncmp(at, "//", 2) == 0;
+    const char *end = block ? strstr(at + 2, "*/") : NULL;
+    if (block)
+        return end ? end + 2 : at + strlen(at);
+    if (!line && *at != '"' && (*at != '\'' || is_separator(source, at)))
+        return NULL;
+    if (*at == '"' && (end = end_raw(source, at)))
+        return end;
+    for (end = at + 1; *end && *end != '\n' && (line || *end != *at);)
+        end += *end == '\\' && end[1] ? 1 + (end[1] == '\r' && end[2] == '\n') + 1 : 1;
+    return !line && *end == *at ? end + 1 : end;
+}
+
+/* Makes comments blank. */
+static void blank_comments(char *source) {
+    for (char *at = source; *at;) {
+        const char *end = end_apart(source, at);
+        const size_t n = end ? (size_t)(end - at) : 1;
+        if (end && *at == '/')
+            memset(at, ' ', n);
+        at += n;
+    }
+}
+
+static size_t word_length(const char *at) {
+    size_t n = 0;
+    while (tt__is_word_char(at[n]))
+        n++;
+    return n;
+}
+
+static size_t count_in_code(const char *source, const char *word) {
+    size_t n = strlen(word), found = 0;
+    for (const char *hit = source; (hit = strstr(hit, word)); hit += n)
+        found += (hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]);
+    return found;
+}
+
+bool tt__code_has(const char *source, const char *word) {
+    return count_in_code(source, word) > 0;
+}
+
+/* Fails, and suggests the word before a parenthesis in the code that is nearest to the name. */
+static tt_status fail_code(const tt__template *t, const char *code, const tt__geometry_expr *g,
+                           const char *name, const char *keyword) {
+    tt__suggest near = tt__suggest_for(name, strlen(name));
+    char best[TT__NAME_MAX] = "";
+    for (const char *at = code, *end; *at; at = end + (*end != '\0')) {
+        size_t n = word_length(at), distance = near.distance;
+        char word[TT__NAME_MAX];
+        end = at + n;
+        if (!tt__is_word(at, n) || n >= sizeof word || *end != '(')
+            continue;
+        tt__copy(word, n + 1, at);
+        tt__suggest_try(&near, word);
+        if (near.distance < distance)
+            tt__copy(best, sizeof best, word);
+    }
+    near.best = *best ? best : NULL;
+    return tt__template_fail(t->path, g->line, g->column, "the code has no kernel %s, which `%s` names%s",
+                             name, keyword, tt__suggest_text(&near));
+}
+
+/* Does a kernel of the text wait for previous kernels? A mere include of common.cuh does not count. */
+static bool code_waits(const char *source) {
+    const size_t n_defined = count_in_code(source, "void wait_for_earlier");
+    const size_t n_waits =
+        count_in_code(source, "griddepcontrol.wait") + count_in_code(source, "cudaGridDependencySynchronize");
+    return n_defined ? n_waits > 1 || count_in_code(source, "wait_for_earlier") > n_defined : n_waits > 0;
+}
+
+/* Verifying cannot find a missing wait, because each launch runs alone. */
+static tt_status check_early(const tt__template *t, const char *code, const tt__geometry_expr *g,
+                             const char *name) {
+    if (!g->early || code_waits(code))
+        return TT_OK;
+    return tt__template_fail(t->path, g->line, g->column,
+                             "%s says `launch early`, and the code does not wait: call wait_for_earlier() of "
+                             "common.cuh before global memory is read or written",
+                             name);
+}
+
+/* The type of a texture or surface among a function's parameters, or NULL. */
+static const char *texture_of(const char *source, const char *name) {
+    static const char *const types[] = {"cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject",
+                                        "CUsurfObject"};
+    size_t n = strlen(name);
+    for (const char *at = source; (at = strstr(at, name)); at += n) {
+        const char *open = at + n + strspn(at + n, " \t\r\n");
+        if (*open != '(' || (at > source && tt__is_word_char(at[-1])))
+            continue;
+        for (size_t i = 0; i < TT__COUNT(types); i++) {
+            const char *type = strstr(open, types[i]);
+            if (type && type < open + strcspn(open, ")"))
+                return types[i];
+        }
+    }
+    return NULL;
+}
+
+/* Is the kernel in the code, and can it be launched? */
+static tt_status check_kernel(const tt__template *t, const char *code, const tt__geometry_expr *g,
+                              const char *symbol, const char *keyword) {
+    char name[TT__NAME_MAX];
+    if (tt__index_operand(t, symbol) >= 0) /* code of ours */
+        return TT_OK;
+    size_t end = strcspn(symbol, "<"), start = end;
+    while (start > 0 && tt__is_word_char(symbol[start - 1]))
+        start--;
+    tt__copy(name, end - start + 1, symbol + start);
+    if (tt__code_has(code, "__kernel") && !tt__code_has(code, "__global__"))
+        return tt__template_fail(t->path, g->line, g->column,
+                                 "the code is OpenCL (`__kernel`), and only CUDA C++ can be tuned");
+    const char *object = texture_of(code, name);
+    if (object)
+        return tt__template_fail(t->path, g->line, g->column,
+                                 "%s takes a %s, and textures and surfaces cannot be given: let it read a "
+                                 "buffer",
+                                 name, object);
+    return tt__code_has(code, name) ? check_early(t, code, g, symbol) : fail_code(t, code, g, name, keyword);
+}
+
+/* Is the directive one of #if ... #endif? */
+static bool is_condition(const char *at) {
+    at += 1 + strspn(at + 1, " \t");
+    return strncmp(at, "if", 2) == 0 || strncmp(at, "el", 2) == 0 || strncmp(at, "end", 3) == 0;
+}
+
+/* Makes comments, texts in quotes and directives blank. A condition ends what is before it: a `static` in it
+ * may be for another compiler. */
+static void blank_out(char *source) {
+    bool starts = true, directive = false; /* only blanks are before it in its line */
+    for (char *at = source; *at;) {
+        const char *end = end_apart(source, at);
+        size_t n = end ? (size_t)(end - at) : 1;
+        if (!end && *at == '\\') /* the line goes on */
+            n += strspn(at + 1, "\r") + (at[1 + strspn(at + 1, "\r")] == '\n');
+        else if (!end && *at == '\n')
+            directive = false;
+        const bool begins = starts && *at == '#';
+        directive |= begins;
+        starts = *at == '\n' || (starts && (*at == '/' || strchr(" \t\r", *at)));
+        if (directive || end)
+            memset(at, begins && is_condition(at) ? ';' : ' ', n);
+        at += n;
+    }
+}
+
+/* Is it declared as `static __constant__ float name[4]`, perhaps on several lines? Between brackets it is
+ * only used. The code has passed blank_out. */
+static bool is_static(const char *code, const char *name) {
+    bool constant = false, is_static = false;
+    int depth = 0;
+    size_t n;
+    for (const char *at = code; *at; at += n ? n : 1) {
+        n = word_length(at);
+        if (depth == 0 && constant && is_static && tt__word_is(at, n, name))
+            return true;
+        constant |= tt__word_is(at, n, "__constant__");
+        is_static |= tt__word_is(at, n, "static");
+        depth += strchr("([", *at) ? 1 : strchr(")]", *at) ? -1 : 0;
+        if (strchr("{};=", *at)) {
+            constant = is_static = false;
+            depth = 0;
+        }
+    }
+    return false;
+}
+
+/* It is filled by its name. A compiler may leave a static array out, or call it otherwise. */
+static tt_status check_constant(const tt__template *t, const char *code, const tt__operand *o) {
+    if (!tt__code_has(code, o->name))
+        return tt__template_fail(t->path, o->count.line, o->count.column,
+                                 "the code has no array %s, which `constant` names", o->name);
+    char *bare = strdup(code);
+    if (!bare)
+        return tt__fail_memory(strlen(code) + 1);
+    blank_out(bare);
+    const bool wrong = is_static(bare, o->name);
+    free(bare);
+    return wrong ? tt__template_fail(t->path, o->count.line, o->count.column,
+                                     "the array %s, which `constant` names, is static: take `static` away",
+                                     o->name)
+                 : TT_OK;
+}
+
+static tt_status check(const tt__template *t, const char *code) {
+    for (int i = 0; i < t->n_passes; i++)
+        TT_TRY(check_kernel(t, code, &t->passes[i], t->symbols.name[i], "kernel"));
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            TT_TRY(check_kernel(t, code, &t->own->asides[role].launches[i],
+                                t->own->asides[role].symbols.name[i], tt__roles[role]));
+    for (size_t i = 0; t->own && i < t->own->n_operands; i++)
+        if (t->own->operands[i].direction == TT__CONSTANT && !t->own->operands[i].scalar)
+            TT_TRY(check_constant(t, code, &t->own->operands[i]));
+    return TT_OK;
+}
+
+tt_status tt__code_check(const tt__template *t) {
+    char *code = strdup(t->source);
+    if (!code)
+        return tt__fail_memory(strlen(t->source) + 1);
+    blank_comments(code);
+    tt_status status = check(t, code);
+    free(code);
+    return status;
+}
+
+/* Makes annotations part of the code, except those that declare parameters and give their values. */
+static void uncover_annotations(char *source) {
+    static const char *const declaring[] = {"param", "runtime", "default"};
+    for (char *at = source; *at; at += *at == '\n') {
+        const size_t n = strcspn(at, "\n"), blank = strspn(at, " \t\r");
+        const char *word = at + blank + strspn(at + blank, "/@ \t");
+        if (strncmp(at + blank, "//@", 3) == 0) {
+            bool declares = false;
+            for (size_t i = 0; i < TT__COUNT(declaring); i++)
+                declares |= tt__word_is(word, word_length(word), declaring[i]);
+            memset(at, ' ', declares ? n : blank + 3);
+        }
+        at += n;
+    }
+}
+
+static bool gets(const tt__template *t, const tt__geometry_expr *g, int operand) {
+    bool found = g->swap_line && (g->swap_of[0] == operand || g->swap_of[1] == operand);
+    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
+        found |= t->args[i].type == TT__TYPE_NONE && t->args[i].operand == operand;
+    return found;
+}
+
+/* Does a kernel of the file get the buffer, or a copy of it? */
+static bool is_named(const tt__template *t, int operand) {
+    bool found = false;
+    for (int i = 0; i < t->n_passes; i++)
+        found |= gets(t, &t->passes[i], operand);
+    for (int role = 0; role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            found |= tt__index_operand(t, t->own->asides[role].symbols.name[i]) < 0 &&
+                     gets(t, &t->own->asides[role].launches[i], operand);
+    for (size_t i = 0; i < t->own->n_operands; i++)
+        found |= t->own->operands[i].init == TT__INIT_COPY && t->own->operands[i].from == operand;
+    return found;
+}
+
+tt_status tt__code_unused(tt__str *out, const tt__template *t) {
+    char *code = strdup(t->source);
+    if (!code)
+        return tt__fail_memory(strlen(t->source) + 1);
+    uncover_annotations(code);
+    blank_comments(code);
+    for (size_t i = 0; i < t->n_params; i++)
+        if (!tt__code_has(code, t->params[i].name))
+            tt__str_addf(out, "%snothing uses the parameter %s", out->len ? "\n" : "", t->params[i].name);
+    for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
+        const tt__operand *o = &t->own->operands[i];
+        if (!o->scalar && o->direction != TT__CONSTANT && !is_named(t, (int)i))
+            tt__str_addf(out, "%sno `args` line names the buffer %s", out->len ? "\n" : "", o->name);
+    }
+    free(code);
+    return TT_OK;
+}

@@ -1,0 +1,185 @@
+/*
+ * Reads templates that are not the library's own. After their annotations it checks what needs all of them:
+ * the expressions, the default configuration, and that the kernel is in the code.
+ */
+#include "kernel/model/template.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/read_file.h"
+#include "kernel/load/code.h"
+#include "kernel/load/expr_check.h"
+#include "kernel/annotation/include.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
+#include "kernel/space/workload.h"
+
+static const int ccs[] = {90, 120, 75};
+
+static tt__gpu ordinary_gpu(int cc) {
+    return (tt__gpu){.cc = cc,
+                     .sm_count = 100,
+                     .memory_bytes = (int64_t)64 << 30,
+                     .l2_bytes = (int64_t)50 << 20,
+                     .max_threads_per_block = 1024,
+                     .shared_per_block = 227 << 10};
+}
+
+/* Goes through ordinary problems: the operation's samples or its default problem; then the same with every
+ * element size, aligned by their layout or by the size only. False after the last. */
+static bool ordinary_problem(tt__problem *out, const tt__template *t, size_t k) {
+    static const int elem_sizes[] = {4, 1, 2, 8, 16};
+    const tt__operation *op = t->operation;
+    size_t n = op->n_samples ? op->n_samples : 1, sample = k % n, e = k / n % TT__COUNT(elem_sizes),
+           tight = k / n / TT__COUNT(elem_sizes);
+    char text[256];
+    bool sized = tt__operation_variable(op, "elem_size", strlen("elem_size")),
+         aligned = tt__operation_variable(op, "align", strlen("align"));
+    int used = snprintf(text, sizeof text, "%s", op->n_samples ? op->samples[sample].text : "");
+    if ((e && !sized) || (tight && !aligned) || tight > 1)
+        return false;
+    if (sized)
+        used += snprintf(text + used, sizeof text - (size_t)used, " elem_size=%d", elem_sizes[e]);
+    if (tight)
+        snprintf(text + used, sizeof text - (size_t)used, " align=%d", sized ? elem_sizes[e] : 1);
+    return tt__operation_problem(out, op, t->op, text) == TT_OK;
+}
+
+/* Is the default legal for the problem on some ordinary GPU? `why` keeps the first reason against it. */
+static tt_status try_gpus(const tt__template *t, const tt__problem *p, char *why, size_t size) {
+    tt_status status = TT_E_UNSUPPORTED;
+    for (size_t i = 0; i < TT__COUNT(ccs) && status == TT_E_UNSUPPORTED; i++) {
+        tt__gpu gpu = ordinary_gpu(ccs[i]);
+        tt__candidate c;
+        tt__workload w;
+        status = tt__space_resolve(&c, t, &gpu, p, t->default_config);
+        if (status == TT_OK && t->own)
+            status = tt__workload_try(&w, t, &gpu, p);
+        if (status == TT_E_UNSUPPORTED && !*why)
+            tt__copy(why, size, tt_last_error());
+    }
+    return status;
+}
+
+/* With all defaults, only the operation's own requirements can fail. */
+static tt_status default_problem(tt__problem *out, const tt__template *t) {
+    tt_status status = tt__operation_problem(out, t->own, t->op, NULL);
+    if (status != TT_E_INVALID)
+        return status;
+    return tt__template_fail(t->path, t->own->requires[0].line, t->own->requires[0].column,
+                             "the default problem cannot be: %s", tt_last_error());
+}
+
+static tt_status check_samples(const tt__template *t) {
+    tt__problem p;
+    for (size_t i = 0; i < t->own->n_samples; i++) {
+        const tt__expr *sample = &t->own->samples[i];
+        tt_status status = tt__operation_problem(&p, t->own, t->op, sample->text);
+        if (status == TT_E_INVALID)
+            return tt__template_fail(t->path, sample->line, sample->column, "the sample cannot be: %s",
+                                     tt_last_error());
+        TT_TRY(status);
+    }
+    return TT_OK;
+}
+
+/* An operation in the same file has a default problem, and perhaps samples. For most other templates the
+ * first ordinary problem will do. Templates for one element size, architecture or shape need the others. */
+static tt_status check_default(const tt__template *t) {
+    char why[1024] = "";
+    tt_status status = TT_E_UNSUPPORTED;
+    tt__problem p;
+    if (t->own) {
+        TT_TRY(default_problem(&p, t));
+        status = try_gpus(t, &p, why, sizeof why);
+        for (size_t i = 0; status == TT_E_UNSUPPORTED && i < t->own->n_samples; i++) {
+            TT_TRY(tt__operation_problem(&p, t->own, t->op, t->own->samples[i].text));
+            status = try_gpus(t, &p, why, sizeof why);
+        }
+    } else {
+        for (size_t k = 0; status == TT_E_UNSUPPORTED && ordinary_problem(&p, t, k); k++)
+            status = try_gpus(t, &p, why, sizeof why);
+    }
+    if (status != TT_E_UNSUPPORTED)
+        return status;
+    const tt__expr *at = t->config.text ? &t->config : &t->passes[0].grid[0];
+    return tt__template_fail(t->path, at->line, at->column, "the default configuration is not legal%s: %s",
+                             !t->own             ? ""
+                             : t->own->n_samples ? " for the default problem and the samples"
+                                                 : " for the default problem",
+                             why);
+}
+
+/* Refuses metrics without a numeric value, and an objective that does not depend on the time. */
+static tt_status check_metrics(const tt__template *t) {
+    tt__gpu gpu = ordinary_gpu(ccs[0]);
+    tt__problem p;
+    TT_TRY(default_problem(&p, t));
+    for (size_t i = 0; i < t->own->n_metrics; i++) {
+        const tt__metric *m = &t->own->metrics[i];
+        double once, twice;
+        TT_TRY(tt__metric_value(&once, t, i, &gpu, &p, NULL, 1000));
+        TT_TRY(tt__metric_value(&twice, t, i, &gpu, &p, NULL, 2000));
+        if (!(once > 0))
+            return tt__template_fail(
+                t->path, m->value.line, m->value.column,
+                "the metric %s comes to %g for the default problem and a time of 1 ms, expected "
+                "a number above 0 (mind that / drops the fraction of whole numbers)",
+                m->name, once);
+        double factor = t->own->maximize ? 0.5 : 2;
+        if (t->own->objective == (int)i && !(twice > 0.99 * factor * once && twice < 1.01 * factor * once))
+            return tt__template_fail(
+                t->path, m->value.line, m->value.column,
+                "%s is to be %s, but when the time doubles it goes from %g to %g: expected it to "
+                "%s",
+                m->name, t->own->maximize ? "maximized" : "minimized", once, twice,
+                t->own->maximize ? "halve" : "double");
+    }
+    return TT_OK;
+}
+
+static tt_status check(tt__template *t) {
+    int regs;
+    if (t->n_defines)
+        return tt__template_fail(t->path, 1, 0, "`defines` is for the library's own files");
+    TT_TRY(tt__expr_check(t));
+    TT_TRY(tt__template_take_default(t));
+    if (t->max_regs.text)
+        TT_TRY(tt__expr_max_regs(&regs, t, t->default_config));
+    if (t->own) {
+        TT_TRY(check_metrics(t));
+        TT_TRY(check_samples(t));
+    }
+    TT_TRY(check_default(t));
+    return tt__code_check(t);
+}
+
+tt_status tt__template_parse(tt__template **out, const char *path, const char *source) {
+    TT_TRY(tt__template_new(out, path, source, NULL));
+    tt_status status = check(*out);
+    if (status != TT_OK)
+        tt__template_free(out);
+    return status;
+}
+
+tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source) {
+    tt__str text = {0};
+    *out = NULL;
+    tt_status status = tt__include_expand(&text, path, source);
+    if (status == TT_OK)
+        status = tt__template_parse(out, path, tt__str_text(&text));
+    tt__str_free(&text);
+    return status;
+}
+
+tt_status tt__template_load(tt__template **out, const char *path) {
+    tt__str file = {0};
+    *out = NULL;
+    TT_TRY(tt__read_file_max(&file, path, TT__INCLUDE_BYTES_MAX));
+    tt_status status = strlen(tt__str_text(&file)) == file.len
+                           ? tt__template_parse_at(out, path, tt__str_text(&file))
+                           : tt__fail(TT_E_TEMPLATE, "%s: not a text file (it has a NUL byte)", path);
+    tt__str_free(&file);
+    return status;
+}

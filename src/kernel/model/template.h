@@ -1,0 +1,364 @@
+/*
+ * A kernel template: one annotated .cu file. Parsing it gives its parameters, constraints, geometry and, if
+ * it declares one, its operation. docs/annotations.md is the reference of the annotations.
+ *
+ * A tt__template is immutable once parsed, and any thread may use it.
+ */
+#ifndef TT_KERNEL_MODEL_TEMPLATE_H
+#define TT_KERNEL_MODEL_TEMPLATE_H
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/workload.h"
+
+enum {
+    TT__PARAMS_MAX = 32,
+    TT__VALUES_MAX = 256, /* per parameter; an index fits a byte (tuner/strategy/points.h) */
+    TT__WHERES_MAX = 32,
+    TT__TYPES_MAX = 12, /* choices of one `type` */
+    TT__SHAPE_MAX = 4,
+    TT__REQUIRES_MAX = 8,
+    TT__SAMPLES_OF_MAX = 8,
+    TT__METRICS_MAX = 4,
+    TT__OPTIONS_MAX = 16,
+    TT__DERIVED_MAX = 12,
+    TT__FILE_MAX = 128,
+    TT__CONFIGS_MAX = 65536, /* legal configurations of one template that are listed; of more, a sample */
+    TT__SAMPLE_MAX = 8192,   /* its size */
+    TT__REGS_MIN = 16,       /* that `maxrregcount` may say */
+    TT__REGS_MAX = 255,
+};
+
+/* An SQL scalar expression and its place, for messages. */
+typedef struct tt__expr {
+    char *text; /* NULL: not given */
+    int line, column;
+} tt__expr;
+
+typedef struct tt__param {
+    char name[TT__NAME_MAX];
+    int line, column;
+    bool runtime; /* a kernel argument only: all its values share one cubin */
+    size_t n_values;
+    char **values; /* as written: integers, or words that the kernel gets unchanged */
+} tt__param;
+
+/* A value that follows from the problem, the device and the parameters, and is not part of a configuration.
+ * Wheres, launches and later derived values can use it. */
+typedef struct tt__derived {
+    char name[TT__NAME_MAX];
+    bool macro;     /* true: `derived`; false: `let`, a name for expressions only */
+    int column;     /* where its name is, in `line` */
+    tt__expr value; /* an integer */
+} tt__derived;
+
+/* How one kernel is launched. */
+typedef struct tt__geometry_expr {
+    tt__expr block[3], grid[3]; /* missing dimensions are 1 */
+    tt__expr shared;            /* dynamic shared memory in bytes; not given: 0 */
+    tt__expr when, repeat;      /* missing: always, once */
+    char swap[2][TT__NAME_MAX];
+    int swap_of[2], swap_line; /* the operands of these names; line 0: there are none */
+    int first_arg, n_args;     /* in the template's args */
+    bool early;                /* as in tt__pass, if the device supports it */
+    int line, column;          /* of its name in `kernel` or `reference`; line 0: none */
+} tt__geometry_expr;
+
+/* Kernels of the file that are launched beside those that are tuned. */
+typedef enum tt__role { TT__REFERENCE, TT__VERIFY, TT__DATA, TT__ROLE_COUNT } tt__role;
+
+/* "reference", "verify", "data"; static storage. */
+extern const char *const tt__roles[TT__ROLE_COUNT];
+
+typedef struct tt__aside {
+    int n; /* launches; 0: there are none */
+    tt__symbols symbols;
+    tt__geometry_expr launches[TT__PASSES_MAX];
+} tt__aside;
+
+typedef struct tt__arg_expr {
+    tt__type type;  /* TT__TYPE_NONE: an operand */
+    int operand;    /* index in the operation's operands, or TT__OPERAND_ERROR */
+    tt__expr value; /* if it is an operand, its text is the operand's name */
+} tt__arg_expr;
+
+/* ---- The operation: the computation and its data, without a kernel to tune --------------------- */
+
+/* A variable of a problem: a number, or a type. */
+typedef struct tt__variable {
+    char name[TT__NAME_MAX];
+    tt__expr value; /* its default, from variables before it; not given: every problem must set it */
+    size_t n_types; /* 0: a number */
+    tt__type types[TT__TYPES_MAX]; /* the first is the default */
+    double weight;                 /* adds so much to the distance of two problems per doubling */
+    bool same;                     /* problems that differ in it use each other's winners only as a default */
+} tt__variable;
+
+/* An argument that the caller gives to a launch: a buffer or a scalar. */
+typedef struct tt__operand {
+    char name[TT__NAME_MAX];
+    bool scalar;
+    tt__type type;
+    int variable;   /* the variable that is its type; -1: `type` is */
+    int lanes;      /* numbers of an element: 4 for f32x4 */
+    tt__expr count; /* elements of a buffer */
+    bool by_config; /* the length depends on parameters */
+    bool filled;    /* a `data` kernel gets it */
+    tt__direction direction;
+    bool usual_init;           /* default for the type: uniform for floating point, otherwise random */
+    tt__init init;             /* for in and inout */
+    bool usual_bounds;         /* of sorted: none are given */
+    tt__expr bounds[2];        /* of uniform and sorted, if they are no plain numbers: else low and high */
+    double low, high;          /* for TT__INIT_UNIFORM; `low` is a scalar's value */
+    tt__expr index;            /* for TT__INIT_INDEX: CUDA C++, of `i` and the problem's numbers */
+    int from;                  /* for TT__INIT_COPY: the operand */
+    char file[TT__FILE_MAX];   /* for TT__INIT_FILE: a file beside the template */
+    char expect[TT__FILE_MAX]; /* a file beside the template with the expected result; "": the reference gives
+                                  it */
+} tt__operand;
+
+typedef struct tt__metric {
+    char name[TT__NAME_MAX];
+    tt__expr value; /* of time_ns */
+} tt__metric;
+
+typedef struct tt__operation {
+    const struct tt__template *t; /* the template that declares it */
+    size_t n_variables;
+    tt__variable variables[TT__VARIABLES_MAX];
+    size_t n_operands;
+    tt__operand operands[TT__OPERANDS_MAX];
+    tt__aside asides[TT__ROLE_COUNT];    /* without reference and verify, the operands' files have the right
+                                            results, or nothing is verified */
+    bool per_config;                     /* the reference is launched for each configuration */
+    double limit;                        /* of the error that `verify` finds */
+    double scale_tolerance;              /* of the root mean square of the right result */
+    double abs_tolerance, rel_tolerance; /* both 0: compared bit for bit */
+    size_t n_metrics;
+    tt__metric metrics[TT__METRICS_MAX];
+    int objective; /* index of the metric to optimize; -1: the time */
+    bool maximize;
+    size_t n_shape; /* variables in the problem's short name, as in 4096x8192; 0: all, as in n=4096 */
+    int shape[TT__SHAPE_MAX];
+    size_t n_requires; /* constraints on every problem */
+    tt__expr requires[TT__REQUIRES_MAX];
+    bool macros;      /* the code has the numbers of a problem as macros */
+    bool moves;       /* reads and writes each byte once and does nothing else, so the cost model applies */
+    int tile[3];      /* for tiles read from the source: rows, columns, leading dimension; -1: none */
+    tt__expr prefer;  /* names of templates: whose default comes first where nothing was measured */
+    size_t n_samples; /* ordinary problems; a template's default should be legal for them */
+    tt__expr samples[TT__SAMPLES_OF_MAX]; /* "rows=4096 cols=4096" */
+} tt__operation;
+
+typedef struct tt__template {
+    char *path;                /* for messages: "transpose_tiled.cu", or the user's path */
+    char *source;              /* the whole file with its headers pasted in (kernel/annotation/include.h) */
+    char hash[TT__HASH_SIZE];  /* of `source` */
+    char kernel[TT__NAME_MAX]; /* of the first pass; this is the template's name */
+    char op[TT__NAME_MAX]; /* the operation it competes for; if it declares its own operation, the template's
+                              name */
+    int op_line, op_column;
+    tt__expr config; /* of `default` */
+    size_t n_params;
+    tt__param params[TT__PARAMS_MAX];
+    size_t n_derived;
+    tt__derived derived[TT__DERIVED_MAX];
+    size_t n_wheres;
+    tt__expr wheres[TT__WHERES_MAX];
+    int n_passes;
+    tt__symbols symbols; /* kernel names of the passes */
+    tt__geometry_expr passes[TT__PASSES_MAX];
+    int n_args;
+    tt__arg_expr args[(1 + TT__ROLE_COUNT) * TT__ARGS_MAX]; /* of all passes and asides */
+    size_t n_options;
+    tt__expr
+        options[TT__OPTIONS_MAX]; /* additional compiler options; {NAME} stands for a parameter's value */
+    tt__expr max_regs;            /* limit on registers per thread; not given: none */
+    char default_config[TT__CONFIG_MAX];
+    size_t n_defines; /* > 0: the file defines a built-in operation of these names, and is no template */
+    char *defines[TT__SHAPE_MAX];
+    tt__operation *own;               /* the operation that this file declares, or NULL */
+    const tt__operation *operation;   /* `own`, or the one that `op` names */
+    const struct tt__builtin *unread; /* only path, hash, kernel and op are known; see tt__template_read */
+    struct tt__template *read;        /* the whole of an unread one, once it was needed */
+    size_t n_texts;
+    char **texts; /* all of the above that are pointers to text */
+} tt__template;
+
+/* Parses the text of a template; `path` is for messages. It checks that every expression compiles and uses
+ * known names only, and that the default configuration is legal for some ordinary problem on some ordinary
+ * GPU.
+ * TT_E_TEMPLATE: "path:line:column: what was found, what was expected". */
+tt_status tt__template_parse(tt__template **out, const char *path, const char *source);
+/* The same for a text that may include headers, which are looked up beside `path`. */
+tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source);
+/* The same for a file. TT_E_IO: it cannot be read. */
+tt_status tt__template_load(tt__template **out, const char *path);
+/* Reads only the annotations. tt__template_take_default comes next. The hash is that of a built-in source;
+ * NULL for others. */
+tt_status tt__template_new(tt__template **out, const char *path, const char *source, const char *hash);
+tt_status tt__template_take_default(tt__template *t);
+/* Copies n characters. The copy lives as long as the template. */
+tt_status tt__template_keep(tt__template *t, char **out, const char *text, size_t n);
+void tt__template_free(tt__template **t);
+/* The parameter or the variable of this name (n characters), or NULL. `op` may be NULL. */
+const tt__param *tt__template_param(const tt__template *t, const char *name, size_t n);
+const tt__variable *tt__operation_variable(const tt__operation *op, const char *name, size_t n);
+/* The number of templates in this process. */
+size_t tt__templates_alive(void);
+
+/* The templates built into the library, in alphabetical order. */
+typedef struct tt__builtin {
+    const char *name; /* "transpose_tiled.cu" */
+    const char *source;
+    const char *hash; /* SHA-256 of the source, computed at build time; NULL: not computed */
+} tt__builtin;
+extern const tt__builtin tt__builtins[];
+extern const size_t tt__n_builtins;
+/* Reads a built-in template. A test proves that it passes all checks, so they are not repeated in every
+ * process. */
+tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin);
+/* The same, but only path, hash, kernel and op are filled in. Reading all built-in templates would take most
+ * of the time of tt_open. */
+tt_status tt__template_builtin_unread(tt__template **out, const tt__builtin *builtin);
+/* Replaces a template that may be unread by the whole one, which lives as long. Thread-safe. */
+tt_status tt__template_read(const tt__template **t);
+/* Does the first line `//@ KEYWORD ...` of the text have the word? The text is the library's own. */
+bool tt__builtin_says(const tt__builtin *builtin, const char *keyword, const char *word);
+
+/* The built-in operation of that name ("transpose"). It lives as long as the process. NULL and TT_E_INVALID
+ * if there is none. */
+tt_status tt__operation_builtin(const tt__operation **out, const char *name);
+/* The operation of a problem if it is built-in, else NULL. Sets no error. */
+const tt__operation *tt__operation_of(const tt__problem *p);
+/* The files that define the built-in operations. */
+extern const tt__builtin tt__ops[];
+extern const size_t tt__n_ops;
+
+/* The templates of a run: built-in ones and the user's. */
+typedef struct tt__template_set {
+    size_t n;
+    tt__template **items;
+} tt__template_set;
+
+/* Parses all built-in templates, then the named files. TT_E_INVALID: two have the same kernel name. */
+tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths);
+/* The same, with unread built-in templates: for sets that serve look-ups. */
+tt_status tt__template_set_open_unread(tt__template_set *out, const char *const *paths, size_t n_paths);
+/* Adds a template and takes ownership, even if it fails. TT_E_INVALID: there is one of this name already. */
+tt_status tt__template_set_add(tt__template_set *set, tt__template *t);
+void tt__template_set_close(tt__template_set *set);
+/* Is it a problem of the template's operation? If a user's file declares the operation, the file must be the
+ * same. */
+bool tt__template_does(const tt__template *t, const tt__problem *p);
+/* The first template that solves the problem, or NULL. */
+const tt__template *tt__template_set_for(const tt__template_set *set, const tt__problem *p);
+/* The template with this kernel name, or NULL. */
+const tt__template *tt__template_set_find(const tt__template_set *set, const char *kernel);
+
+/* Does the template compete? `only` lists kernel names. In an operation with a listed template, only listed
+ * ones compete. n 0: all do. */
+bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only,
+                           size_t n);
+/* TT_E_INVALID: a name in `only` is no template of the set. */
+tt_status tt__template_set_check(const tt__template_set *set, const char *const *only, size_t n);
+
+/* ---- The space: which configurations a problem on a GPU allows, and how each is launched -------------- */
+
+#define TT__NO_INTEGER INT64_MIN /* the value of a `let` that is none */
+
+typedef struct tt__candidate {
+    const tt__template *t;            /* borrowed */
+    char config[TT__CONFIG_MAX];      /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
+    int64_t derived[TT__DERIVED_MAX]; /* values of the derived names for its problem */
+    int offset;                       /* tt__problem_offset of its problem */
+    double weight; /* factor from a time to the operation's objective; 1: the objective is the time */
+    tt__launch launch;
+} tt__candidate;
+
+typedef struct tt__space {
+    size_t n;
+    tt__candidate *items;
+    bool sampled; /* a template has too many configurations, so only a sample of them is here */
+    double legal; /* all legal configurations; estimated if `sampled` */
+} tt__space;      /* zero-initialise */
+
+/* The number of all combinations of values, legal or not. */
+double tt__template_combinations(const tt__template *t);
+/* Appends all legal configurations of the template for this problem: the default first, then the order of
+ * declaration (the first parameter changes slowest). A template of another operation adds nothing. A
+ * configuration is legal if
+ *
+ * - every `where` holds (NULL does not);
+ * - the block has at most gpu->max_threads_per_block threads, and at most 1024 x 1024 x 64;
+ * - dynamic shared memory fits gpu->shared_per_block;
+ * - the grid is within CUDA's limits (x < 2^31, y and z < 65536);
+ * - every i32 argument fits 32 bits.
+ *
+ * If there are more than TT__CONFIGS_MAX, it appends the default and a sample in which each has the same
+ * chance, always the same one.
+ *
+ * On failure the space is unchanged.
+ * TT_E_TEMPLATE: a geometry cannot be launched (NULL, not an integer, zero or negative), a derived value is
+ * no integer, or so few of very many combinations are legal that none is found. */
+tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+/* Appends legal configurations that differ from one of the template in one parameter, and up to `pairs`
+ * random ones that differ in two. A template without parameters has none. */
+tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__gpu *gpu,
+                               const tt__problem *p, const char *config, size_t pairs);
+/* Appends a candidate that tt__space_resolve made. */
+tt_status tt__space_append(tt__space *space, const tt__candidate *c);
+void tt__space_free(tt__space *space);
+
+/* The parts of a launch that can exceed a limit of the device or of CUDA. */
+typedef enum tt__part {
+    TT__PART_BLOCK,
+    TT__PART_GRID,
+    TT__PART_SHARED,
+    TT__PART_ARGS,
+    TT__PART_TURNS,
+    TT__PART_REGS,
+    TT__PART_COUNT
+} tt__part;
+
+/* Why a space is as large as it is. */
+typedef struct tt__survey {
+    double combinations; /* number of all combinations of values; may be too many to go through */
+    struct {
+        size_t removed, alone; /* combinations that this `where` rejects; those that only this one rejects */
+    } wheres[TT__WHERES_MAX];
+    size_t beyond[TT__PART_COUNT]; /* combinations that satisfy every `where`, by the part that exceeds a
+                                      limit */
+    size_t legal;
+} tt__survey;
+
+/* Counts all combinations. TT_E_TEMPLATE as in tt__space_add, and if there are too many; `combinations` is
+ * set in any case. */
+tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+
+/* Makes the launch of one configuration for one problem.
+ * TT_E_UNSUPPORTED: it is not legal; the message names the constraint.
+ * TT_E_INVALID: the text is no configuration of the template. */
+tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
+                            const tt__problem *p, const char *config);
+
+/* The same for all launches of an operation's role. */
+tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,
+                          const tt__gpu *gpu, const tt__problem *p, const char *config);
+
+/* Appends the compiler options of a configuration for its problem: "-DTILE_DIM=32" for each parameter,
+ * derived values, and "-DELEM_SIZE=4". Each option ends with a NUL; *n counts them. Free with tt__str_free. A
+ * candidate without a template (the checker's) gets the options of its configuration only. */
+tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p);
+
+/* May a file give this option to NVRTC? Allowed are options that only change how code is generated. Not
+ * allowed are options that read or write files, produce another output, or take the next word as their
+ * value. */
+bool tt__option_allowed(const char *option, size_t n);
+
+/* Text that identifies a cubin of a template: the configuration, the types of variables, and derived values.
+ * It starts with the configuration. Without a template it is only that. */
+enum { TT__BUILD_MAX = TT__CONFIG_MAX + (TT__VARIABLES_MAX + TT__DERIVED_MAX) * (TT__NAME_MAX + 24) };
+void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p);
+
+#endif

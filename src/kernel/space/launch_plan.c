@@ -1,0 +1,287 @@
+/*
+ * Turns the rows of the space's query (expr.c) into launches. A slot says which number of a launch a column
+ * is. The limits of CUDA and the device are checked here and not in SQL, so that a message can name the
+ * number that is too large.
+ */
+#include <float.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/number.h"
+#include "kernel/space/launch_plan.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/problem_text.h"
+
+static const char *const part_names[TT__PART_COUNT] = {"block", "grid",   "shared",
+                                                       "args",  "repeat", "maxrregcount"};
+
+static const int64_t block_max[3] = {1024, 1024, 64}, grid_max[3] = {INT32_MAX, 65535, 65535};
+
+static void plan_slot(tt__launch_plan *pl, tt__part kind, int pass, int index, const tt__expr *e) {
+    if (!e->text)
+        return;
+    pl->slots[pl->n].kind = kind;
+    pl->slots[pl->n].pass = pass;
+    pl->slots[pl->n].index = index;
+    pl->exprs[pl->n++] = e;
+}
+
+static void plan_pass(tt__launch_plan *pl, int pass) {
+    const tt__geometry_expr *g = &pl->launches[pass];
+    for (int i = 0; i < 3; i++)
+        plan_slot(pl, TT__PART_BLOCK, pass, i, &g->block[i]);
+    for (int i = 0; i < 3; i++)
+        plan_slot(pl, TT__PART_GRID, pass, i, &g->grid[i]);
+    plan_slot(pl, TT__PART_SHARED, pass, 0, &g->shared);
+    plan_slot(pl, TT__PART_TURNS, pass, 0, &g->when);
+    plan_slot(pl, TT__PART_TURNS, pass, 1, &g->repeat);
+    for (int i = 0; i < g->n_args; i++)
+        if (pl->t->args[g->first_arg + i].type != TT__TYPE_NONE)
+            plan_slot(pl, TT__PART_ARGS, pass, i, &pl->t->args[g->first_arg + i].value);
+}
+
+tt_status tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__gpu *gpu,
+                               const tt__problem *p, const tt__aside *aside, char *why) {
+    *pl = (tt__launch_plan){.t = t, .gpu = gpu, .p = p, .why = why};
+    pl->n_launches = aside ? aside->n : t->n_passes;
+    pl->launches = aside ? aside->launches : t->passes;
+    TT_TRY(tt__facts_of(&pl->facts, t->operation, gpu, p));
+    TT_TRY(tt__problem_offset(&pl->offset, t->operation, p));
+    for (int i = 0; i < pl->n_launches; i++)
+        plan_pass(pl, i);
+    if (!aside)
+        plan_slot(pl, TT__PART_REGS, 0, 0, &t->max_regs);
+    pl->n_slots = pl->n;
+    if (t->operation->objective >= 0 && !aside)
+        pl->exprs[pl->n++] = &t->operation->metrics[t->operation->objective].value;
+    pl->first_derived = pl->n;
+    for (size_t i = 0; i < t->n_derived; i++)
+        pl->exprs[pl->n++] = &t->derived[i].value;
+    return TT_OK;
+}
+
+bool tt__launch_plan_refuse(const tt__launch_plan *pl, const tt__expr *e, const char *fmt, ...) {
+    if (!pl->why)
+        return false;
+    char text[160];
+    va_list args;
+    va_start(args, fmt);
+    tt__vformat(text, sizeof text, fmt, args);
+    va_end(args);
+    snprintf(pl->why, TT__REASON_MAX, "`%.200s` %s (%.100s:%d)", e->text, text, pl->t->path, e->line);
+    return false;
+}
+
+static const char *arg_type(const tt__launch_plan *pl, size_t slot) {
+    const tt__geometry_expr *g = &pl->launches[pl->slots[slot].pass];
+    return tt__types[pl->t->args[g->first_arg + pl->slots[slot].index].type].name;
+}
+
+static bool within(const tt__launch_plan *pl, size_t slot, int64_t value, int64_t max) {
+    if (value <= max)
+        return true;
+    static const char *const axes[] = {".x", ".y", ".z"};
+    tt__part kind = pl->slots[slot].kind;
+    bool dim = kind == TT__PART_BLOCK || kind == TT__PART_GRID;
+    return tt__launch_plan_refuse(pl, pl->exprs[slot], "is %" PRId64 ", the limit of %s%s is %" PRId64, value,
+                                  kind == TT__PART_ARGS ? arg_type(pl, slot) : part_names[kind],
+                                  dim ? axes[pl->slots[slot].index] : "", max);
+}
+
+/* The template is wrong: no launch and no derived name can have this value. */
+static tt_status fail_value(const tt__launch_plan *pl, const tt__candidate *c, size_t slot, tt__value v,
+                            const char *expected) {
+    char value[TT__NAME_MAX], problem[TT__PROBLEM_TEXT_MAX];
+    const tt__expr *e = pl->exprs[slot];
+    return tt__template_fail(pl->t->path, e->line, e->column, "%s `%.200s` is %s for %s and %s, expected %s",
+                             slot < pl->n_slots ? part_names[pl->slots[slot].kind] : "derived", e->text,
+                             tt__value_text(value, v), c->config[0] ? c->config : "no parameters",
+                             tt__problem_text(problem, pl->p), expected);
+}
+
+static tt_status set_dim(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
+    bool block = pl->slots[slot].kind == TT__PART_BLOCK;
+    tt__pass *pass = &c->launch.passes[pl->slots[slot].pass];
+    int i = pl->slots[slot].index;
+    if (v.kind != TT__VALUE_INT || v.i < 1)
+        return fail_value(pl, c, slot, v, "an integer of 1 or more");
+    *legal = within(pl, slot, v.i, block ? block_max[i] : grid_max[i]);
+    if (*legal)
+        *(block ? &pass->block[i] : &pass->grid[i]) = (unsigned)v.i;
+    return TT_OK;
+}
+
+static tt_status set_shared(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v,
+                            bool *legal) {
+    if (v.kind != TT__VALUE_INT || v.i < 0)
+        return fail_value(pl, c, slot, v, "an integer of 0 or more");
+    int64_t max = pl->gpu->shared_per_block;
+    *legal = within(pl, slot, v.i, max < INT32_MAX ? max : INT32_MAX);
+    if (*legal)
+        c->launch.passes[pl->slots[slot].pass].shared_bytes = (unsigned)v.i;
+    return TT_OK;
+}
+
+static tt_status check_regs(const tt__launch_plan *pl, const tt__candidate *c, size_t slot, tt__value v,
+                            bool *legal) {
+    char text[TT__NAME_MAX];
+    if (v.kind == TT__VALUE_TEXT)
+        return fail_value(pl, c, slot, v, "an integer of 16 to 255");
+    *legal = (v.kind == TT__VALUE_INT && v.i >= TT__REGS_MIN && v.i <= TT__REGS_MAX) ||
+             tt__launch_plan_refuse(pl, pl->exprs[slot], "is %s, expected %d to %d registers",
+                                    tt__value_text(text, v), TT__REGS_MIN, TT__REGS_MAX);
+    return TT_OK;
+}
+
+/* `when` (index 0) is a condition, `repeat` a number of launches. */
+static tt_status set_turns(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v,
+                           bool *legal) {
+    tt__pass *pass = &c->launch.passes[pl->slots[slot].pass];
+    if (pl->slots[slot].index == 0) {
+        pass->off = !tt__value_holds(v);
+        return TT_OK;
+    }
+    if (pass->off)
+        return TT_OK;
+    if (v.kind != TT__VALUE_INT || v.i < 0)
+        return fail_value(pl, c, slot, v, "an integer of 0 or more");
+    *legal = within(pl, slot, v.i, TT__TURNS_MAX);
+    pass->off |= v.i == 0;
+    pass->repeats = (int16_t)(v.i > 1 && *legal ? v.i - 1 : 0);
+    return TT_OK;
+}
+
+static tt_status set_arg(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
+    tt__arg *a = &c->launch.args[c->launch.passes[pl->slots[slot].pass].first_arg + pl->slots[slot].index];
+    const tt__type_info *type = &tt__types[a->type];
+    char expected[32];
+    if (type->floating) {
+        snprintf(expected, sizeof expected, "a number that fits %s", type->name);
+        if ((v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL) ||
+            !(v.f >= -type->most && v.f <= type->most))
+            return fail_value(pl, c, slot, v, expected);
+        a->f = v.f;
+        return TT_OK;
+    }
+    const bool is_signed = *type->name == 'i';
+    const int bits = a->type == TT__TYPE_BOOL ? 1 : 8 * type->size - is_signed; /* without the sign */
+    if (v.kind != TT__VALUE_INT)
+        return fail_value(pl, c, slot, v, "an integer");
+    if (v.i < 0 && (!is_signed || (bits < 63 && v.i < -(INT64_C(1) << bits))))
+        *legal = tt__launch_plan_refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit %s", v.i,
+                                        type->name);
+    else if (bits < 63)
+        *legal = within(pl, slot, v.i, (INT64_C(1) << bits) - 1);
+    a->i = v.i;
+    return TT_OK;
+}
+
+static int operand_bytes(const tt__launch_plan *pl, int operand) {
+    if (operand == TT__OPERAND_ERROR)
+        return (int)sizeof(uint64_t);
+    const tt__operand *o = &pl->t->operation->operands[operand];
+    tt__type type = o->variable < 0 ? o->type : (tt__type)pl->facts.variables[o->variable];
+    return o->scalar ? tt__type_size(type, tt__problem_elem_size(pl->p))
+                     : (int)sizeof(uint64_t); /* an address */
+}
+
+/* The parts of a launch that do not depend on the configuration. */
+static void start_launch(const tt__launch_plan *pl, tt__launch *l) {
+    enum { EARLY_FROM_CC = 90 };
+    int n = 0;
+    *l = (tt__launch){.n_passes = pl->n_launches};
+    for (int s = 0; s < l->n_passes; s++) {
+        const tt__geometry_expr *g = &pl->launches[s];
+        l->passes[s] = (tt__pass){.grid = {1, 1, 1},
+                                  .block = {1, 1, 1},
+                                  .first_arg = (int16_t)n,
+                                  .n_args = (int16_t)g->n_args,
+                                  .swap = {(int16_t)g->swap_of[0], (int16_t)g->swap_of[1]},
+                                  .early = g->early && pl->gpu->cc >= EARLY_FROM_CC};
+        l->swaps |= g->swap_line > 0;
+        for (int i = 0; i < g->n_args; i++, n++) {
+            const tt__arg_expr *a = &pl->t->args[g->first_arg + i];
+            int bytes = a->type == TT__TYPE_NONE ? operand_bytes(pl, a->operand) : tt__types[a->type].size;
+            l->args[n] =
+                (tt__arg){.type = (uint8_t)a->type, .operand = (int16_t)a->operand, .bytes = (uint8_t)bytes};
+        }
+    }
+}
+
+/* The weight makes time times weight smallest where the objective is best. */
+static tt_status read_weight(const tt__launch_plan *pl, const tt__query *q, tt__candidate *c) {
+    c->weight = 1;
+    if (pl->first_derived == pl->n_slots)
+        return TT_OK;
+    const tt__expr *e = pl->exprs[pl->n_slots];
+    tt__value v = tt__query_value(q, pl->n_slots);
+    bool number = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
+    if (!number || !(v.f > 0 && v.f <= DBL_MAX))
+        return tt__template_fail(pl->t->path, e->line, e->column,
+                                 "the objective `%.200s` is %g for %s, expected a number above 0", e->text,
+                                 number ? v.f : 0.0, c->config[0] ? c->config : "no parameters");
+    c->weight = pl->t->operation->maximize ? 1 / v.f : v.f;
+    return TT_OK;
+}
+
+static tt_status read_derived(const tt__launch_plan *pl, const tt__query *q, tt__candidate *c) {
+    for (size_t i = pl->first_derived; i < pl->n; i++) {
+        tt__value v = tt__query_value(q, i);
+        bool whole = v.kind == TT__VALUE_INT;
+        if (!whole && pl->t->derived[i - pl->first_derived].macro)
+            return fail_value(pl, c, i, v, "an integer");
+        c->derived[i - pl->first_derived] = whole ? v.i : TT__NO_INTEGER;
+    }
+    return TT_OK;
+}
+
+tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt__candidate *c, bool *legal,
+                               tt__part *beyond) {
+    tt__launch *l = &c->launch;
+    start_launch(pl, l);
+    *legal = true;
+    for (size_t i = 0; i < pl->n_slots && *legal; i++)
+        if ((*beyond = pl->slots[i].kind) == TT__PART_TURNS)
+            TT_TRY(set_turns(pl, c, i, tt__query_value(q, i), legal));
+    for (size_t i = 0; i < pl->n_slots && *legal; i++) {
+        const tt__part kind = pl->slots[i].kind;
+        if (kind == TT__PART_TURNS)
+            continue;
+        *beyond = kind;
+        const tt__value v = tt__query_value(q, i);
+        tt_status status = kind == TT__PART_REGS     ? check_regs(pl, c, i, v, legal)
+                           : kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
+                           : kind == TT__PART_ARGS   ? set_arg(pl, c, i, v, legal)
+                                                     : set_dim(pl, c, i, v, legal);
+        if (l->passes[pl->slots[i].pass].off && kind != TT__PART_REGS)
+            *legal = true; /* a kernel left out may have any geometry, or none */
+        else
+            TT_TRY(status);
+    }
+    for (int s = 0; s < l->n_passes && *legal; s++) {
+        const unsigned *block = l->passes[s].block;
+        int64_t threads = (int64_t)block[0] * block[1] * block[2];
+        if (threads <= pl->gpu->max_threads_per_block || l->passes[s].off)
+            continue;
+        *beyond = TT__PART_BLOCK;
+        *legal = tt__launch_plan_refuse(pl, &pl->launches[s].block[0],
+                                        "makes blocks of %" PRId64 " threads, the limit is %d", threads,
+                                        pl->gpu->max_threads_per_block);
+    }
+    int turns = 0;
+    for (int s = 0; s < l->n_passes; s++)
+        turns += l->passes[s].off ? 0 : 1 + l->passes[s].repeats;
+    if (*legal && (turns == 0 || turns > TT__TURNS_MAX)) {
+        const tt__geometry_expr *last = &pl->launches[l->n_passes - 1];
+        *beyond = TT__PART_TURNS;
+        *legal = tt__launch_plan_refuse(pl,
+                                        last->when.text     ? &last->when
+                                        : last->repeat.text ? &last->repeat
+                                                            : &last->grid[0],
+                                        "makes %d launches, expected 1 to %d", turns, TT__TURNS_MAX);
+    }
+    if (!*legal)
+        return TT_OK;
+    TT_TRY(read_weight(pl, q, c));
+    return read_derived(pl, q, c);
+}

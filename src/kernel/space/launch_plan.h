@@ -1,0 +1,41 @@
+/*
+ * A launch as columns of a query: which expression gives which number of it.
+ */
+#ifndef TT_KERNEL_SPACE_LAUNCH_PLAN_H
+#define TT_KERNEL_SPACE_LAUNCH_PLAN_H
+
+#include "kernel/expression/expr.h"
+
+/* All numbers of a launch, the limit on registers, the objective and the derived values. */
+enum { TT__SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 1 + 2) + TT__ARGS_MAX + 1 + 1 + TT__DERIVED_MAX };
+
+typedef struct tt__launch_plan {
+    const tt__template *t;
+    const tt__gpu *gpu;
+    const tt__problem *p;
+    tt__facts facts;
+    int offset; /* tt__problem_offset */
+    int n_launches;
+    const tt__geometry_expr *launches; /* of each pass */
+    size_t n, n_slots;                 /* number of columns, and of columns that are numbers of the launch */
+    size_t first_derived;              /* these come last */
+    const tt__expr *exprs[TT__SLOTS_MAX];
+    struct {
+        tt__part kind;
+        int pass, index;
+    } slots[TT__SLOTS_MAX];
+    char *why; /* TT__REASON_MAX bytes for the constraint that fails; NULL: not wanted */
+} tt__launch_plan;
+
+/* Plans launches of the template's kernels or of those beside them. */
+tt_status tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__gpu *gpu,
+                               const tt__problem *p, const tt__aside *aside, char *why);
+/* Reads the launch of c->config from the current row of a query of the plan's columns. If it is not legal,
+ * *beyond is the part over a limit. */
+tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt__candidate *c, bool *legal,
+                               tt__part *beyond);
+/* Notes why a configuration is not legal. Returns false, for `return tt__launch_plan_refuse(...)`. */
+bool tt__launch_plan_refuse(const tt__launch_plan *pl, const tt__expr *e, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

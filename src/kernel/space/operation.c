@@ -1,0 +1,208 @@
+/*
+ * The values, distances and metrics of an operation's problems.
+ */
+#include "kernel/space/operation.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "kernel/space/config.h"
+
+bool tt__template_does(const tt__template *t, const tt__problem *p) {
+    return tt__problem_is_of(p, t->op, t->own ? t->hash : "");
+}
+
+size_t tt__operation_preference(const tt__operation *op, const char *kernel) {
+    const size_t n = strlen(kernel);
+    for (const char *at = op->prefer.text ? op->prefer.text : "", *word = at; *at;
+         word = at += strspn(at, " ")) {
+        at += strcspn(at, " ");
+        if ((size_t)(at - word) == n && strncmp(word, kernel, n) == 0)
+            return (size_t)(word - op->prefer.text);
+    }
+    return SIZE_MAX;
+}
+
+/* ---- Facts --------------------------------------------------------------------------------------------- */
+
+tt_status tt__facts_of(tt__facts *out, const tt__operation *op, const tt__gpu *gpu, const tt__problem *p) {
+    static const tt__gpu no_gpu;
+    gpu = gpu ? gpu : &no_gpu;
+    *out = (tt__facts){.operation = op,
+                       .values = {[TT__FACT_ELEM_SIZE] = tt__problem_elem_size(p),
+                                  [TT__FACT_ALIGN] = tt__problem_align(p),
+                                  [TT__FACT_MAX_THREADS] = gpu->max_threads_per_block,
+                                  [TT__FACT_SHARED] = gpu->shared_per_block,
+                                  [TT__FACT_SM_COUNT] = gpu->sm_count,
+                                  [TT__FACT_CC] = gpu->cc,
+                                  [TT__FACT_L2_BYTES] = gpu->l2_bytes},
+                       .time_ns = 1000};
+    for (size_t i = 0; i < op->n_variables; i++) {
+        const tt__variable *v = &op->variables[i];
+        const tt__setting *s = tt__problem_setting(p, v->name);
+        if (!s || (s->type != TT__TYPE_NONE) != (v->n_types > 0))
+            return tt__fail(TT_E_INVALID, "a problem of %s without %s: the operation has changed since",
+                            p->op, v->name);
+        out->variables[i] = v->n_types ? (int64_t)s->type : s->number;
+    }
+    return TT_OK;
+}
+
+tt_status tt__operation_evaluate(tt__value *out, const tt__operation *op, const tt__problem *p,
+                                 const tt__expr *const *columns, size_t n) {
+    tt__facts facts;
+    tt__query *q;
+    TT_TRY(tt__facts_of(&facts, op, NULL, p));
+    TT_TRY(tt__query_problem(&q, op->t, &facts, columns, n));
+    return tt__query_row(out, q, n);
+}
+
+/* The query kept by evaluate_defaults, and its operation. */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static tt__query *kept;
+static const tt__operation *kept_of;
+
+/* Also runs when the library is unloaded or the program ends. Other threads may still be running. */
+__attribute__((destructor)) void tt__operation_forget(void) {
+    if (pthread_mutex_trylock(&kept_lock) != 0)
+        return;
+    tt__query_close(kept);
+    kept = NULL;
+    kept_of = NULL;
+    pthread_mutex_unlock(&kept_lock);
+}
+
+/* Evaluates all defaults. Opening a query takes longer than a look-up in the store. The query of a built-in
+ * operation is kept for the next problem. */
+static tt_status evaluate_defaults(tt__value *out, const tt__operation *op, const tt__problem *p,
+                                   const tt__expr *const *columns, size_t n) {
+    tt__facts facts;
+    bool found;
+    TT_TRY(tt__facts_of(&facts, op, NULL, p));
+    if (tt__operation_of(p) != op || pthread_mutex_trylock(&kept_lock) != 0)
+        return tt__operation_evaluate(out, op, p, columns, n);
+    if (kept_of != op) {
+        tt__query_close(kept);
+        kept = NULL;
+    }
+    kept_of = op;
+    tt_status status =
+        kept ? tt__query_again(kept, &facts) : tt__query_problem(&kept, op->t, &facts, columns, n);
+    if (status == TT_OK)
+        status = tt__query_next(kept, &found);
+    for (size_t i = 0; i < n && status == TT_OK; i++)
+        out[i] = tt__query_value(kept, i);
+    if (status != TT_OK)
+        kept_of = NULL;
+    pthread_mutex_unlock(&kept_lock);
+    return status;
+}
+
+tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation *op, const tt__problem *p) {
+    const tt__expr *columns[TT__VARIABLES_MAX];
+    tt__value values[TT__VARIABLES_MAX];
+    size_t at[TT__VARIABLES_MAX], n = 0;
+    for (size_t i = 0; i < op->n_variables; i++) {
+        const tt__variable *v = &op->variables[i];
+        const tt__setting *s = tt__problem_setting(p, v->name);
+        usual[i] = v->n_types && s && s->type == v->types[0];
+        if (v->value.text) {
+            at[n] = i;
+            columns[n++] = &v->value;
+        }
+    }
+    if (n == 0)
+        return TT_OK;
+    TT_TRY(evaluate_defaults(values, op, p, columns, n));
+    for (size_t i = 0; i < n; i++)
+        usual[at[i]] = values[i].kind == TT__VALUE_INT &&
+                       values[i].i == tt__problem_number(p, op->variables[at[i]].name, 0);
+    return TT_OK;
+}
+
+tt_status tt__problem_offset(int *out, const tt__operation *op, const tt__problem *p) {
+    const tt__variable *v = tt__operation_variable(op, "align", strlen("align"));
+    const tt__expr *column = v ? &v->value : NULL;
+    const int align = tt__problem_align(p);
+    tt__value usual;
+    *out = 0;
+    if (!v || !column->text || align >= 16)
+        return TT_OK;
+    TT_TRY(tt__operation_evaluate(&usual, op, p, &column, 1));
+    *out = usual.kind == TT__VALUE_INT && align < usual.i ? align : 0;
+    return TT_OK;
+}
+
+/* ---- Distance ------------------------------------------------------------------------------------------ */
+
+/* The setting of variable i. It is at place i unless the operation has changed. */
+static const tt__setting *setting_of(const tt__problem *p, size_t i, const char *name) {
+    bool there = i < (size_t)p->n && strcmp(p->settings[i].name, name) == 0;
+    return there ? &p->settings[i] : tt__problem_setting(p, name);
+}
+
+static double doublings(int64_t a, int64_t b) {
+    return a == b ? 0 : fabs(log2((double)a / (double)b));
+}
+
+double tt__operation_distance(const tt__operation *op, const tt__problem *asked, const tt__problem *other,
+                              bool *same) {
+    double far = 0;
+    *same = true;
+    if (other->unverified && !asked->unverified)
+        return INFINITY;
+    for (size_t i = 0; i < op->n_variables; i++) {
+        const tt__variable *v = &op->variables[i];
+        const tt__setting *a = setting_of(asked, i, v->name), *b = setting_of(other, i, v->name);
+        if (!a || !b)
+            return INFINITY;
+        double apart = v->n_types ? a->type != b->type : doublings(a->number, b->number);
+        *same &= !v->same || apart == 0;
+        far += v->weight * apart;
+    }
+    return far;
+}
+
+/* ---- Metrics ------------------------------------------------------------------------------------------- */
+
+bool tt__operation_verifies(const tt__operation *op) {
+    bool expects = false;
+    for (size_t i = 0; i < op->n_operands; i++)
+        expects |= op->operands[i].expect[0] != '\0';
+    return op->asides[TT__REFERENCE].n || op->asides[TT__VERIFY].n || expects;
+}
+
+int tt__metric_named(const tt__operation *op, const char *name) {
+    for (size_t i = 0; i < op->n_metrics; i++)
+        if (strcmp(op->metrics[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, const tt__gpu *gpu,
+                           const tt__problem *p, const char *config, double time_us) {
+    const tt__operation *op = t->operation;
+    const tt__expr *column = &op->metrics[metric].value;
+    size_t choice[TT__PARAMS_MAX] = {0};
+    tt__facts facts;
+    tt__value v;
+    tt__query *q;
+    *out = 0;
+    TT_TRY(tt__config_parse(choice, op->t, op->t != t ? "" : config ? config : t->default_config));
+    TT_TRY(tt__facts_of(&facts, op, gpu, p));
+    facts.time_ns = time_us * 1e3;
+    TT_TRY(tt__query_open(&q, op->t, &facts, TT__QUERY_ONE, choice, &column, 1));
+    TT_TRY(tt__query_row(&v, q, 1));
+    *out = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL ? v.f : 0;
+    return TT_OK;
+}
+
+bool tt__problem_copy(tt__problem *out, const tt__problem *p) {
+    static const double most = 0x1p42; /* far more than any memory */
+    double bytes = floor(p->moved_bytes / 2 + 0.5);
+    bool known = bytes >= 1 && bytes < most;
+    *out = (tt__problem){.op = "copy", .warm = p->warm, .moved_bytes = 2 * bytes};
+    tt__problem_set(out, "bytes", known ? (int64_t)bytes : 1);
+    return known;
+}

@@ -1,0 +1,49 @@
+/*
+ * An operation's rules about its problems: values, distances, metrics.
+ */
+#ifndef TT_KERNEL_SPACE_OPERATION_H
+#define TT_KERNEL_SPACE_OPERATION_H
+
+#include "kernel/expression/expr.h"
+
+/* The place of a template in the operation's `prefer`; 0 is first. One that is not listed comes last. */
+size_t tt__operation_preference(const tt__operation *op, const char *kernel);
+
+/* Collects the facts of a problem and a GPU (NULL: zeros). TT_E_INVALID: the problem lacks a variable of the
+ * operation. */
+tt_status tt__facts_of(tt__facts *out, const tt__operation *operation, const tt__gpu *gpu,
+                       const tt__problem *p);
+
+/* Evaluates columns that use no parameter. */
+tt_status tt__operation_evaluate(tt__value *out, const tt__operation *op, const tt__problem *p,
+                                 const tt__expr *const *columns, size_t n);
+
+/* Frees the query that tt__operation_usual keeps. Tests that count allocations need it. */
+void tt__operation_forget(void);
+
+/* Sets usual[i] if variable i has the value of its default. False for a variable without a default. */
+tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation *op, const tt__problem *p);
+
+/* The distance of two problems of one operation. A number adds its weight for each doubling, a type adds its
+ * weight if it differs. INFINITY: `other` is unverified and `asked` must be verified. *same is false if a
+ * variable differs that is declared `same`. */
+double tt__operation_distance(const tt__operation *op, const tt__problem *asked, const tt__problem *other,
+                              bool *same);
+
+/* The offset in bytes from a multiple of 16 to the arrays when timed. It is 0, as after an allocation, unless
+ * the problem declares less alignment than its other numbers allow. */
+tt_status tt__problem_offset(int *out, const tt__operation *op, const tt__problem *p);
+
+/* A metric of a configuration (NULL: the default one) for a time. 0 if the result is not a number. */
+tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, const tt__gpu *gpu,
+                           const tt__problem *p, const char *config, double time_us);
+/* The metric of that name, or -1. */
+int tt__metric_named(const tt__operation *op, const char *name);
+
+/* The copy of as many bytes as the problem moves, for comparison. False if that number is unknown. */
+bool tt__problem_copy(tt__problem *out, const tt__problem *p);
+
+/* Does it have a reference or a file with the right results? */
+bool tt__operation_verifies(const tt__operation *op);
+
+#endif

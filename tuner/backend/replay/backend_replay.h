@@ -1,0 +1,18 @@
+/* The backend that looks trials up in a recording. */
+#ifndef TT_TUNER_BACKEND_REPLAY_BACKEND_REPLAY_H
+#define TT_TUNER_BACKEND_REPLAY_BACKEND_REPLAY_H
+
+#include "db/exchange/recording.h"
+#include "tuner/backend/backend.h"
+
+/* A recording; compiles and launches nothing. `foreign` as for tt__recording_open_t4; `should_stop` may be
+ * NULL. */
+tt_status tt__backend_replay(tt__backend **out, const char *path, const tt__foreign *foreign,
+                             int (*should_stop)(void *user), void *user);
+/* TT_E_INVALID if the backend's recording lacks the problem. The message says what it has. */
+tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p);
+
+/* The number of devices that share the trials, as in FILE*8; otherwise 1. */
+size_t tt__backend_replay_devices(const tt__backend *b);
+
+#endif

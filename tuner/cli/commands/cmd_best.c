@@ -1,0 +1,170 @@
+/*
+ * `tune best`: prints the best configuration for one problem, from the store. With --gpu it needs no GPU.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "api/problem.h"
+#include "base/json.h"
+#include "dispatch/ladder.h"
+#include "dispatch/layers.h"
+#include "gpu/device.h"
+#include "tuner/cli/shell/cli.h"
+#include "tuner/cli/shell/options.h"
+#include "tuner/cli/shell/problems.h"
+#include "tuner/cli/shell/table.h"
+
+tt_status tt__cli_choose_gpu(tt__gpu *out, const tt__cli_args *args) {
+    *out = (tt__gpu){0};
+    if (args->gpu)
+        tt__copy(out->name, sizeof out->name, args->gpu);
+    if (args->gpu || tt__device_gpu(out, 0) == TT_OK)
+        return TT_OK;
+    tt__store *store = NULL;
+    tt__str names = {0}, shipped = {0};
+    tt_status status = TT_OK;
+    if (!tt__cli_storeless(args)) {
+        status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
+        if (status == TT_OK)
+            status = tt__cli_store_gpus(&names, NULL, store);
+    }
+    tt__shipped_names(&shipped);
+    if (status == TT_OK)
+        status = tt__fail(
+            TT_E_INVALID,
+            "which GPU? There is none here: give --gpu NAME (the store knows %s; with tiletune come: %s)",
+            names.len ? tt__str_text(&names) : "none yet", tt__str_text(&shipped));
+    tt__str_free(&shipped);
+    tt__str_free(&names);
+    tt__store_close(&store);
+    return status;
+}
+
+static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) {
+    tt__str text = {0};
+    tt__json j = {.out = &text};
+    tt__json_open(&j, NULL, '{');
+    tt__json_string(&j, "gpu", c->gpu[0] ? c->gpu : gpu);
+    if (p->rows) {
+        tt__json_int(&j, "rows", p->rows);
+        tt__json_int(&j, "cols", p->cols);
+        tt__json_int(&j, "elem_size", p->elem_size);
+    }
+    tt__json_string(&j, "kernel", c->kernel);
+    tt__json_config(&j, "config", c->config);
+    tt__json_number(&j, "time_us", tt__cli_known(c->time_us), 7);
+    tt__json_number(&j, "gbps", tt__cli_known(c->gbps), 6);
+    if (c->unverified)
+        tt__json_int(&j, "unverified", 1);
+    TT__JSON_STRINGS(&j, {"match", tt_match_name(c->match)}, {"why", c->why}, {"layer", c->layer});
+    if (*c->problem) {
+        tt__json_open(&j, "measured", '{');
+        tt__json_string(&j, "gpu", c->gpu);
+        tt__json_string(&j, "problem", c->problem);
+        if (c->rows) {
+            tt__json_int(&j, "rows", c->rows);
+            tt__json_int(&j, "cols", c->cols);
+        }
+        tt__json_close(&j, '}');
+    } else {
+        tt__json_number(&j, "measured", (double)NAN, 1);
+    }
+    return tt__cli_fail(tt__cli_print_json(&j));
+}
+
+static int print_text(const tt_choice *c, const tt__cli_args *args) {
+    static const tt__column columns[] = {{"", false, false}, {"", false, false}};
+    tt__table t = {.n_columns = 2, .columns = columns};
+    TT__TABLE_PAIR(&t, "kernel", "%s%s", c->kernel, c->unverified ? ", whose results nothing verifies" : "");
+    TT__TABLE_PAIR(&t, "configuration", "%s", c->config);
+    if (c->time_us > 0)
+        TT__TABLE_PAIR(&t, "time", c->gbps > 0 ? "%s, %.0f GB/s" : "%s", tt__cli_time(c->time_us).text,
+                       c->gbps);
+    if (*c->problem)
+        TT__TABLE_PAIR(&t, "measured", "%s on %s%s", c->problem, c->gpu,
+                       c->unverified ? ", not verified" : "");
+    TT__TABLE_PAIR(&t, "match", "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
+    if (c->layer[0])
+        TT__TABLE_PAIR(&t, "from", "%s",
+                       strcmp(c->layer, "system") == 0    ? "the system's store"
+                       : strcmp(c->layer, "shipped") == 0 ? "what comes with tiletune"
+                       : args->lock                       ? args->lock
+                                                          : "your store");
+    tt_status status = tt__table_print(&t, 0);
+    tt__table_free(&t);
+    return tt__cli_fail(status);
+}
+
+/* For the device here. Its name is not enough: MIG instances of several sizes have one name. */
+static tt_status best_here(tt_choice *out, tt_ctx *ctx, const tt__gpu *here, const tt_problem *problem) {
+    tt__question q;
+    int64_t gpu_id;
+    TT_TRY(tt__question_of(&q, ctx, problem));
+    TT_TRY(tt__store_known_gpu(ctx->store, here, &gpu_id));
+    return tt__ladder(ctx, q.templates, here, gpu_id, &q.problem, out, NULL);
+}
+
+static tt_status check(const tt__cli_args *args) {
+    return tt__cli_check_one(args, "best", "answers for one");
+}
+
+static int run(const tt__cli_args *args) {
+    tt__cli_problems problems = {0};
+    tt__gpu gpu;
+    tt_choice choice = TT_INIT(tt_choice);
+    tt_open_opts open = TT_INIT(tt_open_opts);
+    tt_ctx *ctx = NULL;
+    bool absent = tt__cli_storeless(args); /* the template's default is still an answer */
+    open.db_path = args->lock ? NULL : absent ? ":memory:" : args->db;
+    open.lock_file = args->lock;
+    open.gpu = args->gpu;
+    open.read_only = !absent;
+    open.templates = args->templates;
+    open.n_templates = args->n_templates;
+    tt_status status = tt__cli_choose_gpu(&gpu, args);
+    if (status == TT_OK)
+        status = tt_open(&ctx, &open);
+    if (status == TT_OK)
+        status = tt__cli_problems_open(&problems, ctx, args);
+    if (status == TT_OK)
+        status = args->gpu ? tt_best(&choice, ctx, &problems.items[0])
+                           : best_here(&choice, ctx, &gpu, &problems.items[0]);
+    int code = status != TT_OK ? tt__cli_fail(status)
+               : args->json    ? print_json(&choice, &problems.items[0], gpu.name)
+                               : print_text(&choice, args);
+    tt__cli_problems_close(&problems);
+    tt_close(&ctx);
+    return code;
+}
+
+static const tt__cli_option options[] = {
+    TT__OPTS_MATRIX("answer for"),
+    TT__OPTS_PERMUTATION,
+    TT__OPTS_OPERATION,
+    TT__OPT_TEMPLATE,
+    TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
+    TT__TEXT("lock", "FILE", lock, "only this file of \"tune lock\" answers"),
+    TT__OPT_DB,
+    TT__OPT_JSON,
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_best = {
+    .name = "best",
+    .usage = "tune best [--gpu NAME] --size N | --shape RxC |\n"
+             "            --permute AXIS[,AXIS...] --dims N[,N...] | --op NAME |\n"
+             "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
+    .summary = "the best known configuration for one problem; needs no GPU",
+    .notes = "\"match\" says how well the answer fits: exact, stale (the template, the driver or the "
+             "measuring method\n"
+             "has changed), nearest (another size), other-gpu (of the same compute capability), or default "
+             "(nothing\n"
+             "measured applies). \"from\" says which layer knew it: your store, the system's "
+             "($TILETUNE_SYSTEM_DB, or\n"
+             "/etc/tiletune/tiletune.db), or the winners that come with tiletune. Name a template of yours, "
+             "so that\n"
+             "it is known.\n",
+    .options = options,
+    .check = check,
+    .run = run,
+};

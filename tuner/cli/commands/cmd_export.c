@@ -1,0 +1,159 @@
+/*
+ * `tune export`: writes a GPU's trials as a recording, to replay on other machines.
+ */
+#include <string.h>
+
+#include "db/exchange/recording.h"
+#include "tuner/cli/shell/options.h"
+#include "tuner/cli/shell/problems.h"
+#include "tuner/cli/commands/sharing.h"
+
+static bool is_cache(const tt__cli_args *args) {
+    return args->format && strcmp(args->format, "kernel-tuner-cache") == 0;
+}
+
+/* The template that says what --problem, --size or --shape mean: that of --kernel, or one that does --op. */
+static tt_status find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out) {
+    if (args->kernel)
+        return tt__cli_find_template(set, args, out);
+    TT_TRY(tt__template_set_open(set, args->templates, args->n_templates));
+    for (size_t i = 0; i < set->n && !*out; i++)
+        if (strcmp(set->items[i]->op, args->op ? args->op : "transpose") == 0)
+            *out = set->items[i];
+    return *out ? TT_OK : tt__fail(TT_E_INVALID, "--op %s: there is no such built-in operation", args->op);
+}
+
+/* What is to be exported. A kernel that is only a name needs no template. */
+static tt_status choose_part(tt__recording_part *out, tt__template_set *set, tt__problem *problem,
+                             const tt__cli_args *args) {
+    const tt__template *t = NULL;
+    bool one = args->n_problems + args->n_texts > 0, file = args->kernel && tt__cli_is_file(args->kernel);
+    *out = (tt__recording_part){.op = args->op, .kernel = args->kernel};
+    if (!one && !file)
+        return TT_OK;
+    TT_TRY(find_template(set, args, &t));
+    if (file)
+        out->kernel = t->kernel;
+    if (!one)
+        return TT_OK;
+    TT_TRY(tt__cli_find_problem(t, args, problem));
+    problem->warm |= args->warm;
+    out->problem = problem;
+    return TT_OK;
+}
+
+static tt_status export(const tt__cli_args *args) {
+    tt__store *store = NULL;
+    tt__str text = {0};
+    tt__template_set templates = {0};
+    tt__recording_part part;
+    tt__problem problem;
+    tt__gpu gpu;
+    int64_t gpu_id;
+    tt_status status;
+    TT_GOTO(choose_part(&part, &templates, &problem, args));
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
+    TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
+    if (is_cache(args))
+        TT_GOTO(tt__recording_export_cache(store, gpu_id, &part, &text));
+    else
+        TT_GOTO(tt__recording_export(store, gpu_id, &part, args->commit ? args->commit : "", &text));
+    TT_GOTO(tt__str_check(&text));
+    if (args->output)
+        status = tt__cli_write(args->output, "wb", tt__str_text(&text), text.len);
+    else
+        fwrite(tt__str_text(&text), 1, text.len, stdout);
+out:
+    tt__str_free(&text);
+    tt__template_set_close(&templates);
+    tt__store_close(&store);
+    return status;
+}
+
+/* Copies the content about one GPU, or all, into a new store. */
+static tt_status export_database(const tt__cli_args *args) {
+    tt__store *store = NULL, *to = NULL;
+    tt__gpu gpu;
+    tt__str lost = {0};
+    tt__merge_opts opts = {.trusted = true, .lost = &lost};
+    tt__merged report = {0};
+    bool is_new = false;
+    tt_status status;
+    if (args->output || args->commit || args->format || args->kernel || args->op || args->n_problems ||
+        args->n_texts)
+        return tt__fail(TT_E_INVALID, "%s for recordings: leave them out with --database",
+                        args->output || args->commit ? "--output and --commit are"
+                                                     : "--format, --kernel, --op and a problem are");
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
+    if (args->gpu)
+        TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
+    TT_GOTO(tt__sharing_create(&to, args->database, "use \"tune merge\"", &is_new));
+    TT_GOTO(tt__store_begin(to));
+    TT_GOTO(tt__store_merge(to, store, &opts, &report));
+    TT_GOTO(tt__str_check(&lost));
+    TT_GOTO(tt__store_commit(to));
+    tt__sharing_print(&report, args->database);
+    is_new = false; /* it stays */
+    if (lost.len)
+        status =
+            tt__fail(TT_E_DB,
+                     "%s: left out what cannot be read: %s. \"tune check\" says what is wrong; %s has all "
+                     "else",
+                     tt__store_path(store), tt__str_text(&lost), args->database);
+out:
+    tt__str_free(&lost);
+    tt__sharing_discard(&to, is_new);
+    tt__store_close(&store);
+    return status;
+}
+
+static tt_status check(const tt__cli_args *args) {
+    TT_TRY(tt__sharing_check_output(args->output));
+    if (args->format && !is_cache(args) && strcmp(args->format, "t4") != 0)
+        return tt__fail(TT_E_INVALID, "--format %s: expected t4 (the default) or kernel-tuner-cache",
+                        args->format);
+    if (is_cache(args) && args->commit)
+        return tt__fail(TT_E_INVALID, "a cache file of Kernel Tuner has no place for --commit: leave it out");
+    return args->database || args->gpu
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "whose trials? give --gpu NAME, as in \"tune export --gpu h100\" (\"tune "
+                          "list\" shows the GPUs)");
+}
+
+static int run(const tt__cli_args *args) {
+    return tt__cli_fail(args->database ? export_database(args) : export(args));
+}
+
+static const tt__cli_option options[] = {
+    TT__OPT_GPU("whose trials; a part of its name is enough"),
+    TT__TEXT("output", "FILE", output, "where to; default standard output"),
+    TT__TEXT("commit", "REV", commit, "the source revision to note in the recording"),
+    TT__TEXT("format", "NAME", format,
+             "t4 (the default), or kernel-tuner-cache: a cache file of Kernel\nTuner, of one kernel and one "
+             "problem"),
+    TT__TEXT("kernel", "NAME|FILE.cu", kernel, "only of this kernel template, or kernel of yours"),
+    TT__TEXT("op", "NAME", op, "only of this operation"),
+    TT__OPT_PROBLEM,
+    TT__SET("size", "N", tt__cli_set_sizes, "only of this square matrix"),
+    TT__SET("shape", "RxC", tt__cli_set_shapes, "only of this matrix of R rows and C columns"),
+    TT__OPTS_LAYOUT,
+    TT__OPT_TEMPLATE,
+    TT__TEXT("database", "FILE", database, "write a new store instead, of one GPU or all"),
+    TT__OPT_DB,
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_export = {
+    .name = "export",
+    .usage = "tune export --gpu NAME [--output FILE] | --database FILE [options]",
+    .summary = "the trials of a GPU as a recording (T4 JSON), or a store of its own",
+    .notes =
+        "Writes the newest trial of every configuration, for the newest driver and NVRTC that the GPU was\n"
+        "measured with. Search them with \"tune --device replay:FILE\", or import them with \"tune import "
+        "FILE\".\n"
+        "--database writes everything, with cubins. What is damaged is left out (exit code 4).\n",
+    .options = options,
+    .check = check,
+    .run = run,
+};

@@ -1,0 +1,122 @@
+/*
+ * `tune prune`: deletes what is no longer useful from the store.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "db/upkeep/prune.h"
+#include "tuner/cli/commands/judge.h"
+#include "tuner/cli/shell/options.h"
+
+static bool is_elsewhere(void *user, const tt__gpu *gpu) {
+    return !tt__judge_here(user, gpu);
+}
+
+/* An unknown kernel with trials may be one of the user's that this command was not told about. */
+static bool is_old_text(void *user, const char *kernel, const char *hash) {
+    const tt__judge *j = user;
+    for (size_t i = 0; i < j->templates.n; i++)
+        if (strcmp(j->templates.items[i]->hash, hash) == 0)
+            return false;
+    return !*kernel || tt__template_set_find(&j->templates, kernel);
+}
+
+static bool is_stale(void *user, const tt__winner *w) {
+    const tt__judge *j = user;
+    char why[160];
+    tt__judge_winner(j, w, why, sizeof why);
+    return *why && tt__template_set_find(&j->templates, w->kernel);
+}
+
+/* A GPU that is only hidden is not another machine's. */
+static tt_status check_all_seen(const tt__judge *j) {
+    const char *visible = secure_getenv("CUDA_VISIBLE_DEVICES");
+    if (j->n_here == 0)
+        return tt__fail(TT_E_NO_DEVICE,
+                        "--other-gpus: there is no GPU here, so that all would go: \"tune doctor\" says why");
+    if (visible)
+        return tt__fail(TT_E_INVALID,
+                        "--other-gpus: CUDA_VISIBLE_DEVICES=%.80s may hide GPUs of this machine, and their "
+                        "results would go, too: unset it",
+                        visible);
+    for (size_t i = 0; i < j->n_here; i++)
+        if (*j->here[i].mig)
+            return tt__fail(
+                TT_E_INVALID,
+                "--other-gpus: a process sees MIG %s alone, and the results of this machine's other "
+                "instances would go, too: use --older-than",
+                j->here[i].mig);
+    if (j->n_read < j->n_devices)
+        return tt__fail(TT_E_NO_DEVICE,
+                        "--other-gpus: %d of %d GPUs cannot be read, and their results would go, too: \"tune "
+                        "doctor\" says more",
+                        j->n_devices - j->n_read, j->n_devices);
+    return TT_OK;
+}
+
+static void print(const tt__pruned *p, const tt__cli_args *args) {
+    printf("%s %s, %s, %s and %s.%s\n", args->dry_run ? "Would take out" : "Took out",
+           tt__cli_count(p->winners, "winner").text, tt__cli_count(p->trials, "trial").text,
+           tt__cli_count(p->runs, "run").text, tt__cli_count(p->cubins, "cubin").text,
+           args->dry_run ? "" : " \"tune vacuum\" gives the space back.");
+}
+
+static int run(const tt__cli_args *args) {
+    const int64_t day_ms = INT64_C(24) * 3600 * 1000;
+    tt__store *store = NULL;
+    tt__judge judge = {0};
+    tt__pruned pruned;
+    tt_status status;
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_UPDATE));
+    TT_GOTO(tt__judge_open(&judge, store, args));
+    if (args->other_gpus)
+        TT_GOTO(check_all_seen(&judge));
+    tt__prune_opts opts = {
+        .user = &judge,
+        .gpu = args->other_gpus ? is_elsewhere : NULL,
+        .winner = args->stale ? is_stale : NULL,
+        .text = args->stale ? is_old_text : NULL,
+        .library = args->stale ? TT__METHOD : NULL,
+        .before_ms = args->older_than_days ? tt__unix_ms() - args->older_than_days * day_ms : 0,
+        .dry_run = args->dry_run,
+    };
+    TT_GOTO(tt__store_prune(store, &opts, &pruned));
+    print(&pruned, args);
+out:
+    tt__judge_close(&judge);
+    tt__store_close(&store);
+    return tt__cli_fail(status);
+}
+
+static tt_status check(const tt__cli_args *args) {
+    return args->stale || args->other_gpus || args->older_than_days
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "what is to go? give --stale, --other-gpus or --older-than DAYS "
+                                        "(--dry-run only counts)");
+}
+
+static const tt__cli_option options[] = {
+    TT__FLAG("stale", stale,
+             "winners that \"tune list\" calls stale, and trials of other\nversions of a template"),
+    TT__FLAG("other-gpus", other_gpus, "everything of GPUs that are not in this machine"),
+    TT__SET("older-than", "DAYS", tt__cli_set_older_than, "winners and trials that are older"),
+    TT__FLAG("dry-run", dry_run, "only count"),
+    TT__OPT_TEMPLATE,
+    TT__OPT_DB,
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_prune = {
+    .name = "prune",
+    .usage = "tune prune --stale | --other-gpus | --older-than DAYS [options]",
+    .summary = "removes winners and trials from the store",
+    .notes =
+        "Trials of a winner that stays are kept. A pruned winner no longer serves: \"tune --stale\" "
+        "replaces\n"
+        "stale ones instead. Results of a template of your own count as stale only if --template names it.\n"
+        "With --stale, compiled kernels that were never tuned go, too.\n",
+    .options = options,
+    .check = check,
+    .run = run,
+};

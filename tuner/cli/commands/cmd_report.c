@@ -1,0 +1,87 @@
+/*
+ * `tune report`: what was tuned, as a page to show, or as data.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tuner/cli/shell/options.h"
+#include "tuner/cli/shell/problems.h"
+#include "tuner/cli/report/report.h"
+#include "tuner/cli/commands/sharing.h"
+
+static int run(const tt__cli_args *args) {
+    tt__report r;
+    tt__str text = {0};
+    tt_status status = tt__report_open(&r, args);
+    if (status == TT_OK)
+        status = (args->json ? tt__report_json : args->csv ? tt__report_csv : tt__report_html)(&text, &r);
+    if (status == TT_OK && args->output)
+        status = tt__cli_write(args->output, "wb", tt__str_text(&text), text.len);
+    else if (status == TT_OK &&
+             (fwrite(tt__str_text(&text), 1, text.len, stdout) != text.len || fflush(stdout) != 0))
+        status = tt__fail(TT_E_IO, "cannot write the report: %s", strerror(errno));
+    if (status == TT_OK && args->output)
+        fprintf(stderr, "tune: wrote %s, %.0f KB\n", args->output, (double)text.len / 1e3);
+    tt__report_close(&r);
+    tt__str_free(&text);
+    return tt__cli_fail(status);
+}
+
+static tt_status set_recording(tt__cli_args *args, const char *value) {
+    TT_TRY(tt__cli_set_device(args, value));
+    return args->replay ? TT_OK
+                        : tt__fail(TT_E_INVALID,
+                                   "\"%s\": a report needs no device; name a recording as replay:FILE, or "
+                                   "choose a GPU of the store with --gpu NAME",
+                                   value);
+}
+
+static tt_status check(const tt__cli_args *args) {
+    TT_TRY(tt__sharing_check_output(args->output));
+    if (args->json && args->csv)
+        return tt__fail(TT_E_INVALID, "--json and --csv: one of them at a time");
+    if (args->db && (args->replay || args->n_files))
+        return tt__fail(TT_E_INVALID, "--db and other files: name all of them as \"tune report A.db B.db\"");
+    if (!args->output && !args->json && !args->csv && isatty(STDOUT_FILENO))
+        return tt__fail(TT_E_INVALID,
+                        "a page of HTML is not for a terminal: give --output FILE.html, --json or --csv");
+    if (args->n_texts && !args->op && !args->kernel_file)
+        return tt__fail(TT_E_INVALID, "--problem %s: of what? give --op or --kernel, too", args->texts[0]);
+    return args->n_problems + args->n_texts || args->op || args->kernel_file ? tt__cli_check_problems(args)
+                                                                             : TT_OK;
+}
+
+static const tt__cli_option options[] = {
+    TT__TEXT("output", "FILE", output, "where to; default standard output"),
+    TT__SET("device", "replay:FILE", set_recording, "a recording; it may also be named as a file"),
+    TT__OPT_GPU("only this GPU; a part of its name is enough"),
+    TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "only these square matrices"),
+    TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "only these matrices of R rows and C columns"),
+    TT__OPTS_LAYOUT,
+    TT__OPTS_OPERATION,
+    TT__OPT_DB,
+    TT__OPT_JSON,
+    TT__FLAG("csv", csv, "print a line for each number instead of a page"),
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_report = {
+    .name = "report",
+    .usage = "tune report [FILE...] [--output FILE.html] [--gpu NAME] [options]",
+    .summary = "a page that shows winners, searches and parameters",
+    .notes =
+        "The page needs no network and no script. FILE is a store or a recording; the default is the store\n"
+        "of --db. With several, the page also compares the others with the first, and says which changes "
+        "are\n"
+        "beyond the noise.\n"
+        "\n"
+        "Examples:\n"
+        "  tune report --output report.html\n"
+        "  tune report --device replay:recordings/h200.json --output report.html\n"
+        "  tune report before.db after.db --output changes.html\n",
+    .options = options,
+    .takes_files = true,
+    .check = check,
+    .run = run,
+};

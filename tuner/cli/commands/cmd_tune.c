@@ -1,0 +1,432 @@
+/*
+ * `tune` itself: runs tt_tune and prints the winners.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "api/tune.h"
+#include "base/json.h"
+#include "tuner/cli/shell/options.h"
+#include "tuner/cli/shell/problems.h"
+#include "tuner/cli/shell/running.h"
+#include "tuner/cli/commands/shard.h"
+#include "tuner/cli/commands/sharing.h"
+#include "tuner/cli/commands/stored_problems.h"
+#include "tuner/cli/shell/table.h"
+
+/* ---- Results ---- */
+
+/* The operation of a problem of the store, which says it itself; else NULL. Results are in the order of the
+ * problems, once for each kind of GPU. */
+static const char *stored_op(size_t i, const tt__cli_args *args) {
+    return args->n_problems ? args->problems[i % args->n_problems].op : NULL;
+}
+
+/* The operation of a result. A matrix of the command line needs no name. */
+static const char *op_of(const tt_report *report, size_t i, const tt__cli_args *args) {
+    const tt_result *r = &report->results[i];
+    if (stored_op(i, args))
+        return stored_op(i, args);
+    const char *in_place = r->rows == r->cols ? "transpose_in_place" : "transpose_rect_in_place";
+    return args->permute ? "permute" : args->op ? args->op : r->in_place ? in_place : "transpose";
+}
+
+static void add_result_json(tt__json *j, const tt_report *report, size_t i, const tt__cli_args *args) {
+    const tt_result *r = &report->results[i];
+    bool won = r->kernel[0];
+    tt__json_open(j, NULL, '{');
+    tt__json_string(j, "problem", r->problem);
+    if (!args->kernel_file)
+        tt__json_string(j, "op", op_of(report, i, args));
+    if (r->rows && !args->kernel_file) {
+        tt__json_int(j, "rows", r->rows);
+        tt__json_int(j, "cols", r->cols);
+        tt__json_int(j, "batch", r->batch);
+    }
+    if (r->warm)
+        tt__json_int(j, "warm", 1);
+    tt__json_int(j, "elem_size", r->elem_size);
+    if (won)
+        tt__json_string(j, "kernel", r->kernel);
+    else
+        tt__json_number(j, "kernel", tt__cli_known(0), 1);
+    tt__json_config(j, "config", r->config);
+    TT__JSON_KNOWN(j, {"time_us", r->time_us, 7}, {"gbps", r->gbps, 6}, {"copy_us", r->copy_us, 7},
+                   {"copy_fraction", r->copy_fraction, 5}, {"peak_fraction", r->peak_fraction, 5});
+    if (*r->metrics)
+        tt__json_string(j, "metrics", r->metrics);
+    if (r->unverified)
+        tt__json_int(j, "unverified", 1);
+    tt__json_number(j, "speedup_vs_default", tt__cli_known(r->speedup_vs_default), 5);
+    tt__json_int(j, "trials", (int64_t)r->trials);
+    tt__json_int(j, "failed", (int64_t)r->failed);
+    tt__json_int(j, "space", (int64_t)r->space);
+    tt__json_string(j, "source", tt_source_name(r->source));
+    tt__json_string(j, "note", r->note);
+    tt__json_close(j, '}');
+}
+
+static int print_json(const tt_report *report, const tt__cli_args *args) {
+    tt__str text = {0};
+    tt__json j = {.out = &text};
+    tt__json_open(&j, NULL, '{');
+    TT__JSON_STRINGS(&j, {"gpu", report->gpu}, {"driver", report->driver}, {"nvrtc", report->nvrtc});
+    tt__json_open(&j, "results", '[');
+    for (size_t i = 0; i < report->n_results; i++)
+        add_result_json(&j, report, i, args);
+    tt__json_close(&j, ']');
+    tt__json_number(&j, "wall_s", report->wall_s, 6);
+    return tt__cli_fail(tt__cli_print_json(&j));
+}
+
+/* The column of GB/s shows metrics if the operation has others. */
+enum { RATE = 4 };
+static const tt__column columns[] = {
+    {"problem", false, TT__WRAP}, {"kernel", false, TT__BELOW},   {"configuration", false, TT__BELOW},
+    {"time", true, TT__KEEP},     {"GB/s", true, TT__KEEP},       {"of copy", true, TT__KEEP},
+    {"of peak", true, TT__KEEP},  {"vs default", true, TT__KEEP}, {"source", false, TT__BELOW},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static bool has_metrics(const tt_report *report) {
+    for (size_t i = 0; i < report->n_results; i++) {
+        const char *metrics = report->results[i].metrics;
+        if (strchr(metrics, ',') || (*metrics && strncmp(metrics, "gbps ", 5) != 0))
+            return true;
+    }
+    return false;
+}
+
+/* op: of this row; NULL if all rows are of one. */
+static void add_result_row(tt__table *t, const tt_result *r, const char *op, bool metrics) {
+    tt__table_cell(t, "%s%s%s%s%s", op ? op : "", op ? " of " : "", r->problem,
+                   r->in_place ? ", in place" : "", r->warm ? ", warm" : "");
+    tt__table_cell(t, "%s", r->kernel[0] ? r->kernel : "no winner");
+    tt__table_cell(t, "%s", !r->kernel[0] ? "-" : *r->config ? r->config : "the only one");
+    tt__table_cell(t, "%s", tt__cli_time(r->time_us).text);
+    if (metrics)
+        tt__table_cell(t, "%s", *r->metrics ? r->metrics : "-");
+    else
+        tt__table_cell(t, r->gbps > 0 ? "%.0f" : "-", r->gbps);
+    TT__TABLE_TEXTS(t, tt__cli_percent(r->copy_fraction).text, tt__cli_percent(r->peak_fraction).text);
+    tt__table_cell(t, r->speedup_vs_default > 0 ? "%.2fx" : "-", r->speedup_vs_default);
+    tt__table_cell(t, "%s%s", tt_source_name(r->source), r->unverified ? ", not verified" : "");
+}
+
+/* Are the trials, for `tune report`? It leaves replays out. */
+static bool is_kept(const tt__cli_args *args) {
+    return !args->replay && !(args->db && strcmp(args->db, ":memory:") == 0);
+}
+
+static void print_footer(const tt_report *report, const tt__cli_args *args) {
+    size_t trials = 0, failed = 0, space = 0;
+    bool won = false;
+    tt__str path = {0};
+    for (size_t i = 0; i < report->n_results; i++) {
+        won = won || report->results[i].kernel[0];
+        trials += report->results[i].trials;
+        failed += report->results[i].failed;
+        space += report->results[i].space;
+    }
+    printf("\n%zu of %zu configurations tried, %zu failed, in %s.\n", trials, space, failed,
+           tt__cli_duration(report->wall_s).text);
+    if (args->replay && !args->db)
+        printf("Replayed from %s; nothing was stored.\n", args->replay);
+    else if (args->replay)
+        printf("Replayed from %s into %s.\n", args->replay, args->db);
+    else if (!is_kept(args))
+        printf("Nothing was stored.\n");
+    else if (won && tt__cli_store_path(&path, args) == TT_OK)
+        printf("Winners are in %s.\n", tt__str_text(&path));
+    tt__str_free(&path);
+}
+
+/* The note of a problem without a winner says why, on standard error. */
+static void print_next(const tt_report *report, const tt__cli_args *args) {
+    bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true, noted = true, failed = false;
+    bool op_named = args->op || stored_op(0, args);
+    for (size_t i = 0; i < report->n_results; i++) {
+        const tt_result *r = &report->results[i];
+        won = won && r->kernel[0];
+        noted = noted && (r->kernel[0] || r->note[0]);
+        failed = failed || (!r->kernel[0] && r->failed);
+    }
+    if (!won && noted && (!failed || !is_kept(args)))
+        return;
+    printf("%sNext:%s ", colour ? "\033[1m" : "", colour ? "\033[0m" : "");
+    if (!won && noted) {
+        tt__str db = {0};
+        tt__str_add_word(&db, args->db ? args->db : "");
+        printf("\"tune report%s%s --output report.html\" says why they failed\n", args->db ? " --db " : "",
+               tt__str_text(&db));
+        tt__str_free(&db);
+        return;
+    }
+    const char *next =
+        !noted         ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows what compilers print"
+        : args->replay ? "on a machine with a GPU, the same with --device 0"
+        : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
+        : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
+        : op_named          ? "tt_plan_create launches it in a program (docs/guide.md)"
+                            : "tt_transpose launches it in a program (docs/guide.md)";
+    printf("%s\n", next);
+}
+
+static int print_table(const tt_report *report, const tt__cli_args *args) {
+    const bool metrics = has_metrics(report);
+    const char *op = op_of(report, 0, args);
+    bool several = false;
+    for (size_t i = 1; i < report->n_results; i++)
+        several = several || strcmp(op, op_of(report, i, args)) != 0;
+    tt__column own[COLUMNS];
+    tt__table t = {.n_columns = COLUMNS, .columns = own};
+    memcpy(own, columns, sizeof own);
+    if (metrics)
+        own[RATE] = (tt__column){"metrics", false, TT__BELOW};
+    printf("%s", report->gpu);
+    if (report->driver[0])
+        printf(", driver %s", report->driver);
+    if (report->nvrtc[0])
+        printf(", NVRTC %s", report->nvrtc);
+    printf("%s: %s\n\n", args->replay ? ", replayed" : "",
+           args->kernel_file ? args->kernel_file
+           : several         ? "several operations"
+                             : op);
+    for (size_t i = 0; i < report->n_results; i++)
+        add_result_row(&t, &report->results[i], several ? op_of(report, i, args) : NULL, metrics);
+    tt_status status = tt__table_show(&t);
+    if (status == TT_OK) {
+        print_footer(report, args);
+        print_next(report, args);
+    }
+    return tt__cli_fail(status);
+}
+
+/* Prints results as a table or JSON, and reports problems without a winner on standard error. */
+static int print_report(const tt_report *report, const tt__cli_args *args) {
+    int code = TT__EXIT_OK;
+    if (args->json)
+        code = print_json(report, args);
+    else if (report->n_results)
+        code = print_table(report, args);
+    fflush(stdout); /* before any output on standard error */
+    for (size_t i = 0; i < report->n_results; i++) {
+        const tt_result *r = &report->results[i];
+        if (!r->kernel[0] && r->note[0])
+            fprintf(stderr, "tune: %s: %s\n", r->problem, r->note);
+        if (!r->kernel[0] && code == TT__EXIT_OK)
+            code = TT__EXIT_NO_WINNER;
+    }
+    return code;
+}
+
+typedef struct call {
+    const tt__cli_args *args;
+    tt_report *report;
+} call;
+
+static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
+    call *c = user;
+    tt__cli_problems problems;
+    tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
+    tt__tune_call how = {.only_finals = c->args->finals, .objective = c->args->objective};
+    const size_t n = tt__cli_shard_take(c->args, problems.items, problems.n, &how);
+    if (status == TT_OK && n)
+        status = tt__tune_and(&c->report, ctx, problems.items, n, opts, &how);
+    tt__cli_problems_close(&problems);
+    return status;
+}
+
+/* A cluster may have more jobs than problems. */
+static int print_empty_shard(const tt__cli_args *args) {
+    const tt_report none = {0};
+    if (args->json)
+        return print_json(&none, args);
+    printf("Shard %lld/%lld has no problem.\n", (long long)args->shard, (long long)args->n_shards);
+    return TT__EXIT_OK;
+}
+
+/* ---- Problems of the store ---- */
+
+static int run(const tt__cli_args *args);
+
+static int run_stored(const tt__cli_args *args) {
+    tt__stored_problems found;
+    int code;
+    tt_status status = tt__stored_problems_find(&found, args);
+    if (status != TT_OK) {
+        code = tt__cli_fail(status);
+    } else if (found.n == 0 && !args->json) {
+        printf(args->finals ? "No problem of %s has finals of several runs.\n" : "Nothing of %s is stale.\n",
+               found.gpu.name);
+        code = TT__EXIT_OK;
+    } else if (found.n == 0) {
+        tt_report none = {0};
+        tt__copy(none.gpu, sizeof none.gpu, found.gpu.name);
+        code = print_json(&none, args);
+    } else {
+        tt__cli_args chosen = *args;
+        chosen.stale = false;
+        chosen.n_problems = found.n;
+        chosen.problems = found.items;
+        code = run(&chosen);
+    }
+    tt__stored_problems_free(&found);
+    return code;
+}
+
+static bool names_problems(const tt__cli_args *args) {
+    return args->kernel_file || args->op || args->n_problems || args->permute;
+}
+
+static tt_status check_what(const tt__cli_args *args) {
+    TT_TRY(tt__cli_check_problems(args));
+    return names_problems(args)
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "nothing to tune: give --sizes or --shapes, as in \"tune --device 0 --sizes "
+                          "4096,8192\", a built-in operation with --op, or a kernel of yours with --kernel");
+}
+
+static tt_status check(const tt__cli_args *args) {
+    TT_TRY(tt__sharing_check_output(args->trace));
+    if (args->by_configuration && !args->n_shards)
+        return tt__fail(TT_E_INVALID, "--shard-by says what --shard divides: give --shard K/N, too");
+    if (args->objective != TT__OBJECTIVE_TIME && args->replay)
+        return tt__fail(TT_E_INVALID, "a recording has no energies: leave --objective out, or name a device");
+    if (!args->stale)
+        return check_what(args);
+    if (args->n_shards)
+        return tt__fail(TT_E_INVALID, "--shard divides the problems of a command line: leave --stale out");
+    if (args->n_problems || args->replay)
+        return tt__fail(TT_E_INVALID,
+                        "--stale tunes what \"tune list\" calls stale, on a device: leave %s out",
+                        args->replay ? "replay" : "sizes and shapes");
+    if (args->kernel_file || args->op || args->n_texts || args->permute)
+        return tt__fail(TT_E_INVALID, "--stale tunes the built-in operations: leave --op, --permute, "
+                                      "--kernel and --problem out, or tune "
+                                      "without --stale");
+    if (tt__cli_has_layout(args) || args->warm)
+        return tt__fail(TT_E_INVALID,
+                        "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
+                        "--batch, --lds, --ldd, --align, --in-place and --warm out");
+    return TT_OK;
+}
+
+static int run(const tt__cli_args *args) {
+    if (args->stale || (args->finals && !names_problems(args)))
+        return run_stored(args);
+    call c = {.args = args};
+    tt_status status = tt__cli_running(args, tune, &c);
+    tt_report *report = c.report;
+    if (status == TT_OK && !report)
+        return print_empty_shard(args);
+    int code = report ? print_report(report, args) : TT__EXIT_OK;
+    bool noted = code == TT__EXIT_NO_WINNER && status == TT_E_NO_WINNER;
+    for (size_t i = 0; noted && i < report->n_results; i++)
+        noted = report->results[i].kernel[0] || report->results[i].note[0];
+    tt_report_free(&report);
+    if (status == TT_E_INTERRUPTED)
+        return tt__cli_interrupted(args);
+    if (status == TT_OK || noted)
+        return code;
+    return tt__cli_fail(status);
+}
+
+static const tt__cli_option options[] = {
+    TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "square matrices to tune for"),
+    TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "matrices of R rows and C columns to tune for"),
+    TT__OPTS_LAYOUT,
+    TT__SET("device", "N[,N...]|all|replay:FILE", tt__cli_set_device,
+            "the CUDA devices, default 0; or a recording to search\ninstead, without any GPU"),
+    TT__OPT_TEMPLATE,
+    TT__OPTS_PERMUTATION,
+    TT__OPTS_OPERATION,
+    TT__FLAG("unverified", unverified, "tune a kernel of yours that has no reference"),
+    TT__SET("only", "NAME[,NAME...]", tt__cli_add_only,
+            "only these templates compete, by kernel name, and the\nstored winner"),
+    TT__OPT_DB,
+    TT__OPTS_SEARCH,
+    TT__WORD(
+        "objective", "time|energy|edp", "time energy edp", tt__cli_set_objective,
+        "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
+        "leaders"),
+    TT__FLAG("stale", stale, "tune only what \"tune list\" calls stale"),
+    TT__SET("shard", "K/N|auto", tt__cli_set_shard,
+            "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay"),
+    TT__SET("shard-by", "problem|configuration", tt__cli_set_shard_by,
+            "what --shard divides: the problems, or each search space"),
+    TT__FLAG("force", force, "measure again what is stored already"),
+    TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
+    TT__OPT_TRIAL_TIMEOUT,
+    TT__OPT_COMPILE_TIMEOUT,
+    TT__TEXT("trace", "FILE", trace, "write a timeline of the run, for chrome://tracing or Perfetto"),
+    TT__OPT_JSON,
+    TT__FLAG("quiet", quiet, "only errors on standard error"),
+    TT__OPT_HELP,
+    TT__FLAG("version", version, "the version"),
+    TT__OPT_END,
+};
+
+const tt__cli_command tt__cmd_tune = {
+    .name = "",
+    .usage = "tune [--device N[,N...]|all|replay:FILE] --sizes N[,N...] |\n"
+             "            --shapes RxC[,RxC...] | --permute AXIS[,AXIS...] --dims N[,N...] |\n"
+             "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
+    .summary = "finds the fastest way to run an operation on a GPU and remembers it",
+    .notes = "Examples:\n"
+             "  tune --device 0 --sizes 4096,8192\n"
+             "  tune --shapes 4096x1024 --dtype f16 --json\n"
+             "  tune --kernel saxpy.cu --problem n=16777216\n"
+             "  tune --device replay:recordings/h200.json --sizes 4096\n"
+             "\n"
+             "Exit codes: 0 done, 1 a problem has no winner, 2 usage, 3 no device, driver or NVRTC,\n"
+             "4 the store, 130 interrupted.\n",
+    .options = options,
+    .check = check,
+    .run = run,
+};
+
+/* ---- tune finals ---- */
+
+static tt_status check_finals(const tt__cli_args *args) {
+    TT_TRY(tt__cli_check_problems(args));
+    return args->replay && !names_problems(args)
+               ? tt__fail(TT_E_INVALID,
+                          "a replay has no device to look for in the store: name problems, as in "
+                          "--sizes 4096")
+               : TT_OK;
+}
+
+static int run_finals(const tt__cli_args *args) {
+    tt__cli_args finals = *args;
+    finals.finals = true;
+    return run(&finals);
+}
+
+static const tt__cli_option finals_options[] = {
+    TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "square matrices; default what several runs measured"),
+    TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "matrices of R rows and C columns"),
+    TT__OPTS_LAYOUT,
+    TT__SET("device", "N|replay:FILE", tt__cli_set_device, "the CUDA device, default 0; or a recording"),
+    TT__OPT_TEMPLATE,
+    TT__OPTS_OPERATION,
+    TT__OPT_DB,
+    TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
+    TT__OPT_TRIAL_TIMEOUT,
+    TT__OPT_JSON,
+    TT__FLAG("quiet", quiet, "only errors on standard error"),
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_finals = {
+    .name = "finals",
+    .usage = "tune finals --db MERGED.db [options]",
+    .summary = "measures the winners of several runs against each other",
+    .notes =
+        "After \"tune merge\": problems that several runs measured on a GPU like this one get new finals.\n"
+        "The winner of each run takes part, and nothing else is tried. The result is the new winner.\n",
+    .options = finals_options,
+    .check = check_finals,
+    .run = run_finals,
+};

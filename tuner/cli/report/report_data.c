@@ -1,0 +1,376 @@
+/*
+ * The report as JSON and as CSV. One walk over the data feeds both: each number is a member of an object, or
+ * a line that names its place.
+ */
+#include <math.h>
+
+#include "base/number.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/cli/report/report.h"
+
+typedef struct sink {
+    tt__str *out;
+    tt__json json;
+    bool csv;
+    const tt__subject *subject; /* of the lines */
+    const tt__winner *w;        /* NULL: not of one problem */
+    const char *section;
+    char item[2 * TT__NAME_MAX + TT__CONFIG_MAX];
+} sink;
+
+/* ---- The two forms ----------------------------------------------------------------------------------- */
+
+static void open(sink *s, const char *key, char bracket) {
+    if (!s->csv)
+        tt__json_open(&s->json, key, bracket);
+    else if (key && bracket == '[')
+        s->section = key;
+    s->item[0] = '\0';
+}
+
+static void close(sink *s, char bracket) {
+    if (!s->csv)
+        tt__json_close(&s->json, bracket);
+}
+
+static void csv_text(tt__str *out, const char *text) {
+    tt__str_add(out, "\"");
+    for (; *text; text++)
+        tt__str_addn(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    tt__str_add(out, "\",");
+}
+
+static void csv_line(sink *s, const char *key, const char *value) {
+    char text[TT__PROBLEM_TEXT_MAX];
+    const tt__problem *p = s->w ? &s->w->problem : NULL;
+    csv_text(s->out, s->subject->source->name);
+    csv_text(s->out, s->subject->gpu.name);
+    csv_text(s->out, p ? p->op : "");
+    csv_text(s->out, p ? tt__problem_text(text, p) : "");
+    tt__str_addf(s->out, "%d,%s,", p && p->warm, s->section);
+    csv_text(s->out, s->item);
+    tt__str_addf(s->out, "%s,%s\n", key, value);
+}
+
+static void number(sink *s, const char *key, double value, int digits) {
+    char text[48];
+    if (!s->csv) {
+        tt__json_number(&s->json, key, value, digits);
+        return;
+    }
+    tt__format(text, sizeof text, "%.*g", digits, value);
+    csv_line(s, key, isfinite(value) ? text : "");
+}
+
+/* A word is a member of JSON. In CSV it names the lines that follow. */
+static void word(sink *s, const char *key, const char *value) {
+    size_t n = strlen(s->item);
+    if (s->csv)
+        snprintf(s->item + n, sizeof s->item - n, "%s%s", n ? " " : "", value);
+    else
+        tt__json_string(&s->json, key, value);
+}
+
+/* A text that is data in both. */
+static void text(sink *s, const char *key, const char *value) {
+    tt__str quoted = {0};
+    if (!s->csv) {
+        tt__json_string(&s->json, key, value);
+        return;
+    }
+    csv_text(&quoted, value);
+    s->out->failed |= quoted.failed;
+    if (quoted.len)
+        quoted.text[quoted.len - 1] = '\0'; /* the comma */
+    csv_line(s, key, tt__str_text(&quoted));
+    tt__str_free(&quoted);
+}
+
+/* A value of a parameter: 32 is a number in JSON, fast a string. */
+static void value(sink *s, const char *key, const char *value_text) {
+    if (s->csv)
+        text(s, key, value_text);
+    else
+        tt__json_value(&s->json, key, strlen(key), value_text, strlen(value_text));
+}
+
+static void config(sink *s, const char *text) {
+    if (s->csv)
+        word(s, "config", text);
+    else
+        tt__json_config(&s->json, "config", text);
+}
+
+/* ---- The data ---------------------------------------------------------------------------------------- */
+
+static void add_winner(sink *s, const tt__details *d) {
+    const tt__winner *w = d->w;
+    double gbps = tt__problem_gbps(&w->problem, w->time_us), peak = d->subject->gpu.peak_gbps;
+    s->section = "winner";
+    word(s, "kernel", w->kernel);
+    config(s, w->config);
+    text(s, "source", w->source);
+    text(s, "date", tt__cli_when(TT__REPORT_WHEN, w->unix_ms).text);
+    text(s, "driver", w->env.driver);
+    text(s, "nvrtc", w->env.nvrtc);
+    text(s, "method", w->env.library);
+    text(s, "template", w->hash);
+    number(s, "time_us", tt__cli_known(w->time_us), 7);
+    number(s, "gbps", tt__cli_known(gbps), 6);
+    number(s, "copy_us", tt__cli_known(w->copy_us), 7);
+    number(s, "copy_fraction", tt__cli_known(w->copy_fraction), 5);
+    number(s, "peak_fraction", tt__cli_known(peak > 0 ? gbps / peak : 0), 5);
+    number(s, "speedup_vs_default", tt__cli_known(w->speedup_vs_default), 5);
+    number(s, "trials", (double)w->trials, 9);
+    number(s, "failed", (double)w->failed, 9);
+    number(s, "flop", tt__cli_known(d->flop), 9);
+}
+
+static void add_search(sink *s, const tt__details *d) {
+    double best = INFINITY;
+    char at[24];
+    open(s, "search", '[');
+    for (size_t i = 0; i < d->n; i++)
+        if (d->rows[i].worth > 0 && d->rows[i].worth < best) {
+            best = d->rows[i].worth;
+            open(s, NULL, '{');
+            snprintf(at, sizeof at, "%zu", i + 1);
+            if (s->csv)
+                word(s, NULL, at);
+            else
+                tt__json_int(&s->json, "trial", (int64_t)i + 1);
+            number(s, "best_us", best, 7);
+            close(s, '}');
+        }
+    close(s, ']');
+}
+
+static void add_parameter(sink *s, const tt__details *d, size_t at) {
+    const tt__report_param *p = &d->params[at];
+    char prefix[sizeof s->item];
+    open(s, NULL, '{');
+    word(s, "name", p->name);
+    number(s, "share", p->share, 5);
+    number(s, "share_with_another", p->total, 5);
+    number(s, "worst_cost", p->cost, 5);
+    value(s, "best", p->values[p->best].text);
+    tt__copy(prefix, sizeof prefix, s->item);
+    if (!s->csv)
+        open(s, "values", '[');
+    for (size_t v = 0; v < p->n; v++) {
+        open(s, NULL, '{');
+        tt__copy(s->item, sizeof s->item, prefix);
+        if (s->csv)
+            word(s, NULL, p->values[v].text);
+        else
+            value(s, "value", p->values[v].text);
+        number(s, "trials", (double)p->values[v].n, 9);
+        number(s, "best_us", p->values[v].best, 7);
+        number(s, "effect", exp(d->importance.effect[at][v]), 5);
+        close(s, '}');
+    }
+    if (!s->csv)
+        close(s, ']');
+    close(s, '}');
+}
+
+static void add_parameters(sink *s, const tt__details *d) {
+    open(s, "parameters", '[');
+    for (size_t i = 0; i < d->n_params; i++)
+        add_parameter(s, d, d->order[i]);
+    close(s, ']');
+    open(s, "pairs", '[');
+    for (size_t p = 0; p < d->n_params; p++)
+        for (size_t q = p + 1; q < d->n_params; q++)
+            if (d->importance.pair[p][q] >= 1e-3) {
+                open(s, NULL, '{');
+                word(s, "name", d->params[p].name);
+                word(s, "with", d->params[q].name);
+                number(s, "share", d->importance.pair[p][q], 5);
+                close(s, '}');
+            }
+    close(s, ']');
+}
+
+static void add_finals(sink *s, const tt__details *d) {
+    open(s, "finals", '[');
+    for (size_t i = 0; i < d->n_finals; i++) {
+        tt__ratio r = tt__details_ratio(d, &d->finals[i]);
+        open(s, NULL, '{');
+        word(s, "kernel", d->finals[i].kernel);
+        config(s, d->finals[i].config);
+        number(s, "time_us", d->finals[i].trial.time_us, 7);
+        number(s, "ratio", r.median, 6);
+        number(s, "low", r.low, 6);
+        number(s, "high", r.high, 6);
+        close(s, '}');
+    }
+    close(s, ']');
+}
+
+static void add_counts(sink *s, const tt__details *d) {
+    open(s, "kernels", '[');
+    for (size_t i = 0; i < d->n_kernels; i++) {
+        open(s, NULL, '{');
+        word(s, "kernel", d->kernels[i].name);
+        number(s, "trials", (double)d->kernels[i].n, 9);
+        number(s, "best_us", tt__cli_known(d->kernels[i].best), 7);
+        close(s, '}');
+    }
+    close(s, ']');
+    open(s, "failures", '[');
+    for (int k = 1; k < TT__TRIAL_STATUS_COUNT; k++)
+        if (d->by_status[k]) {
+            open(s, NULL, '{');
+            word(s, "status", tt__trial_status_name((tt__trial_status)k));
+            number(s, "trials", (double)d->by_status[k], 9);
+            text(s, "reason", tt__details_reason(d, (tt__trial_status)k));
+            close(s, '}');
+        }
+    close(s, ']');
+}
+
+static void add_peaks(sink *s, const tt__peaks *p) {
+    number(s, "copy_gbps", tt__cli_known(p->copy_gbps), 6);
+    number(s, "l2_gbps", tt__cli_known(p->l2_gbps), 6);
+    number(s, "fp32_gflops", tt__cli_known(p->fp32_gflops), 6);
+    number(s, "fp64_gflops", tt__cli_known(p->fp64_gflops), 6);
+    number(s, "fp16_gflops", tt__cli_known(p->fp16_gflops), 6);
+    number(s, "tensor_gflops", tt__cli_known(p->tensor_gflops), 6);
+}
+
+static void add_energies(sink *s, const tt__details *d) {
+    open(s, "energies", '[');
+    for (size_t i = 0; i < d->n_energies; i++) {
+        const tt__report_energy *e = &d->energies[i];
+        open(s, NULL, '{');
+        word(s, "kernel", e->kernel);
+        config(s, e->config);
+        number(s, "time_us", e->energy.time_us, 7);
+        number(s, "joules", e->energy.joules, 6);
+        number(s, "noise", e->energy.noise, 3);
+        number(s, "idle_watts", e->energy.idle_watts, 4);
+        number(s, "celsius", tt__cli_known(e->energy.celsius), 3);
+        close(s, '}');
+    }
+    close(s, ']');
+}
+
+static void add_unsolved(sink *s, const tt__subject *subject) {
+    open(s, "unsolved", '[');
+    for (size_t i = 0; i < subject->n_unsolved; i++) {
+        const tt__unsolved *u = &subject->unsolved[i];
+        tt__winner named = {.problem = u->problem};
+        s->w = &named;
+        open(s, NULL, '{');
+        if (!s->csv)
+            tt__cli_json_problem(&s->json, &u->problem);
+        number(s, "trials", (double)u->tried, 9);
+        number(s, "passed", (double)u->passed, 9);
+        text(s, "status", u->passed ? "" : tt__trial_status_name(u->status));
+        text(s, "reason", u->passed ? "the run ended before its finals" : u->reason);
+        text(s, "advice", u->passed ? "" : tt__trial_advice(u->status));
+        close(s, '}');
+        s->w = NULL;
+    }
+    close(s, ']');
+}
+
+static tt_status add_problem(sink *s, const tt__subject *subject, const tt__winner *w) {
+    tt__details *d;
+    tt_status status = tt__details_open(&d, subject, w);
+    if (status == TT_OK) {
+        s->w = w;
+        open(s, NULL, '{');
+        if (!s->csv)
+            tt__cli_json_problem(&s->json, &w->problem);
+        add_winner(s, d);
+        add_search(s, d);
+        add_finals(s, d);
+        add_parameters(s, d);
+        add_counts(s, d);
+        add_energies(s, d);
+        close(s, '}');
+        s->w = NULL;
+    }
+    tt__details_close(&d);
+    return status;
+}
+
+static tt_status add_subject(sink *s, const tt__subject *subject) {
+    s->subject = subject;
+    open(s, NULL, '{');
+    s->section = "gpu";
+    if (!s->csv) {
+        tt__json_string(&s->json, "file", subject->source->name);
+        tt__json_string(&s->json, "gpu", subject->gpu.name);
+    }
+    text(s, "mig", subject->gpu.mig);
+    number(s, "cc", subject->gpu.cc, 4);
+    number(s, "sm_count", subject->gpu.sm_count, 9);
+    number(s, "memory_bytes", (double)subject->gpu.memory_bytes, 15);
+    number(s, "peak_gbps", tt__cli_known(subject->gpu.peak_gbps), 7);
+    add_peaks(s, &subject->peaks);
+    open(s, "problems", '[');
+    for (size_t i = 0; i < subject->n; i++)
+        TT_TRY(add_problem(s, subject, &subject->winners[i]));
+    close(s, ']');
+    add_unsolved(s, subject);
+    close(s, '}');
+    return TT_OK;
+}
+
+static tt_status add_changes(sink *s, const tt__report *r) {
+    static const char *const verdicts[] = {"within_noise", "faster", "slower"};
+    const tt__subject *before = &r->subjects[0];
+    open(s, "changes", '[');
+    for (size_t k = 1; k < r->n; k++)
+        for (size_t i = 0; i < before->n; i++) {
+            tt__change c;
+            bool both;
+            TT_TRY(tt__report_change(&c, before, &before->winners[i], &r->subjects[k], &both));
+            if (!both)
+                continue;
+            s->subject = &r->subjects[k];
+            s->w = c.after;
+            open(s, NULL, '{');
+            if (!s->csv) {
+                tt__json_string(&s->json, "before", before->source->name);
+                tt__json_string(&s->json, "after", r->subjects[k].source->name);
+                tt__cli_json_problem(&s->json, &c.after->problem);
+            }
+            word(s, "verdict", verdicts[c.kind]);
+            text(s, "changed", tt__change_what(&c));
+            number(s, "before_us", c.before->time_us, 7);
+            number(s, "after_us", c.after->time_us, 7);
+            number(s, "ratio", c.ratio, 6);
+            number(s, "noise", c.noise, 4);
+            close(s, '}');
+        }
+    close(s, ']');
+    return TT_OK;
+}
+
+static tt_status add_all(sink *s, const tt__report *r) {
+    open(s, NULL, '{');
+    open(s, "gpus", '[');
+    for (size_t k = 0; k < r->n; k++)
+        TT_TRY(add_subject(s, &r->subjects[k]));
+    close(s, ']');
+    TT_TRY(add_changes(s, r));
+    close(s, '}');
+    return tt__str_check(s->out);
+}
+
+tt_status tt__report_json(tt__str *out, const tt__report *r) {
+    sink s = {.out = out, .json = {.out = out}};
+    TT_TRY(add_all(&s, r));
+    tt__str_add(out, "\n");
+    return tt__str_check(out);
+}
+
+tt_status tt__report_csv(tt__str *out, const tt__report *r) {
+    sink s = {.out = out, .csv = true};
+    tt__str_add(out, "file,gpu,operation,problem,warm,section,item,name,value\n");
+    return add_all(&s, r);
+}

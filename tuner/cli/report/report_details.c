@@ -1,0 +1,411 @@
+/*
+ * The trials behind a winner, and what they say about its kernel's parameters.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clean.h"
+#include "base/grow.h"
+#include "tuner/cli/report/report.h"
+
+enum { ENOUGH = 8 }; /* trials, to tell parameters apart */
+/* Whatever a store holds, figures and logarithms need ordinary numbers. */
+#define WORTH_MIN 1e-12
+#define WORTH_MAX 1e15
+/* Two processes load a kernel to other addresses, and the GPU is not equally warm. */
+static const double between_processes = 0.01;
+
+/* ---- Reading ----------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    size_t n;
+    tt__report_row *rows;
+} reading;
+
+static tt_status add_row(void *user, const tt__trial_row *r) {
+    reading *all = user;
+    TT_TRY(TT__GROW(all->rows, all->n));
+    tt__report_row *row = &all->rows[all->n];
+    *row =
+        (tt__report_row){.trial = *r->trial, .run_id = r->run_id, .unix_ms = r->unix_ms, .place = all->n++};
+    tt__copy(row->kernel, sizeof row->kernel, r->kernel);
+    tt__copy(row->hash, sizeof row->hash, r->hash);
+    tt__copy(row->config, sizeof row->config, r->config);
+    tt__clean(row->kernel, TT__CLEAN_NAME);
+    tt__clean(row->config, TT__CLEAN_NAME);
+    double worth = r->trial->time_us * (r->trial->weight > 0 ? r->trial->weight : 1);
+    if (r->trial->status == TT__TRIAL_OK && worth > WORTH_MIN && worth < WORTH_MAX)
+        row->worth = worth;
+    return TT_OK;
+}
+
+static int by_place(const tt__report_row *a, const tt__report_row *b) {
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static int by_time(const void *a, const void *b) {
+    const tt__report_row *s = a, *t = b;
+    return s->unix_ms != t->unix_ms ? (s->unix_ms < t->unix_ms ? -1 : 1) : by_place(s, t);
+}
+
+static int by_worth(const void *a, const void *b) {
+    const tt__report_row *s = a, *t = b;
+    return s->worth != t->worth ? (s->worth < t->worth ? -1 : 1) : by_place(s, t);
+}
+
+/* Keeps the rows of each kernel's newest text. Rows are in the order of time. */
+static void drop_old_texts(reading *all) {
+    size_t kept = 0, newest = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        if (newest <= i || strcmp(all->rows[newest].kernel, all->rows[i].kernel) != 0)
+            newest = all->n - 1;
+        while (strcmp(all->rows[newest].kernel, all->rows[i].kernel) != 0)
+            newest--;
+        if (strcmp(all->rows[newest].hash, all->rows[i].hash) == 0)
+            all->rows[kept++] = all->rows[i];
+    }
+    all->n = kept;
+}
+
+static tt_status read_stage(reading *out, const tt__subject *s, const tt__winner *w, tt__stage stage) {
+    int64_t problem_id;
+    tt__store *store = s->source->store;
+    TT_TRY(tt__store_known_problem(store, &w->problem, &problem_id));
+    TT_TRY(tt__store_trials(store, s->gpu_id, &w->env, problem_id, stage, add_row, out));
+    if (out->n)
+        qsort(out->rows, out->n, sizeof *out->rows, by_time);
+    drop_old_texts(out);
+    return TT_OK;
+}
+
+static bool is_winner(const tt__report_row *row, const tt__winner *w) {
+    return strcmp(row->kernel, w->kernel) == 0 && strcmp(row->config, w->config) == 0;
+}
+
+/* Samples pair up within a run, so those of the winner's run stay. */
+static void keep_finals(reading *finals, const tt__winner *w) {
+    int64_t run_id = -1;
+    size_t kept = 0;
+    for (size_t i = 0; i < finals->n; i++)
+        if (is_winner(&finals->rows[i], w))
+            run_id = finals->rows[i].run_id;
+    for (size_t i = 0; i < finals->n; i++)
+        if (finals->rows[i].run_id == run_id && finals->rows[i].worth > 0)
+            finals->rows[kept++] = finals->rows[i];
+    finals->n = kept;
+    if (kept)
+        qsort(finals->rows, kept, sizeof *finals->rows, by_worth);
+}
+
+/* ---- Counting ---------------------------------------------------------------------------------------- */
+
+static int by_best(const void *a, const void *b) {
+    const tt__report_kernel *s = a, *t = b;
+    double x = s->best > 0 ? s->best : INFINITY, y = t->best > 0 ? t->best : INFINITY;
+    return x != y ? (x < y ? -1 : 1) : strcmp(s->name, t->name);
+}
+
+static tt_status count_kernel(tt__details *d, const tt__report_row *row) {
+    size_t k = 0;
+    while (k < d->n_kernels && strcmp(d->kernels[k].name, row->kernel) != 0)
+        k++;
+    if (k == d->n_kernels) {
+        TT_TRY(TT__GROW(d->kernels, d->n_kernels));
+        d->kernels[d->n_kernels++] = (tt__report_kernel){.name = row->kernel};
+    }
+    tt__report_kernel *kernel = &d->kernels[k];
+    kernel->n++;
+    if (row->worth > 0 && (!(kernel->best > 0) || row->worth < kernel->best))
+        kernel->best = row->worth;
+    return TT_OK;
+}
+
+static tt_status count(tt__details *d) {
+    for (size_t i = 0; i < d->n; i++) {
+        tt__trial_status status = d->rows[i].trial.status;
+        d->by_status[status]++;
+        d->n_failed += status != TT__TRIAL_OK && status != TT__TRIAL_SKIPPED;
+        d->weighed = d->weighed || (d->rows[i].worth > 0 && d->rows[i].worth != d->rows[i].trial.time_us);
+        TT_TRY(count_kernel(d, &d->rows[i]));
+    }
+    if (d->n_kernels) {
+        qsort(d->kernels, d->n_kernels, sizeof *d->kernels, by_best);
+        d->best = d->kernels[0].best;
+    }
+    return TT_OK;
+}
+
+/* ---- Parameters -------------------------------------------------------------------------------------- */
+
+/* Takes "NAME=VALUE" from the text. False: there is none. */
+static bool take_setting(const char **text, char name[TT__NAME_MAX], char value[TT__NAME_MAX]) {
+    size_t n = strcspn(*text, " "), equals = strcspn(*text, "=");
+    if (equals >= n)
+        return false;
+    snprintf(name, TT__NAME_MAX, "%.*s", (int)equals, *text);
+    snprintf(value, TT__NAME_MAX, "%.*s", (int)(n - equals - 1), *text + equals + 1);
+    *text += n + strspn(*text + n, " ");
+    return true;
+}
+
+/* Numbers in their order, then words. */
+static int by_value(const void *a, const void *b) {
+    const tt__report_value *s = a, *t = b;
+    char *s_end, *t_end;
+    long long x = strtoll(s->text, &s_end, 10), y = strtoll(t->text, &t_end, 10);
+    if (*s_end || *t_end)
+        return *s_end && *t_end ? strcmp(s->text, t->text) : (*s_end ? 1 : -1);
+    return (x > y) - (x < y);
+}
+
+static size_t find_value(const tt__report_param *p, const char *text) {
+    size_t v = 0;
+    while (v < p->n && strcmp(p->values[v].text, text) != 0)
+        v++;
+    return v;
+}
+
+/* False: the configurations are not alike, or have too much. A kernel without parameters has none. */
+static bool note_values(tt__details *d, const char *config) {
+    char name[TT__NAME_MAX], value[TT__NAME_MAX];
+    size_t at = 0;
+    for (; take_setting(&config, name, value); at++) {
+        if (at == TT__PARAMS_MAX)
+            return false;
+        tt__report_param *p = &d->params[at];
+        if (!*p->name)
+            tt__copy(p->name, sizeof p->name, name);
+        size_t v = find_value(p, value);
+        if (strcmp(p->name, name) != 0 || v == TT__VALUES_MAX)
+            return false;
+        if (v == p->n)
+            tt__copy(p->values[p->n++].text, TT__NAME_MAX, value);
+    }
+    d->n_params = d->n_params ? d->n_params : at;
+    return at == d->n_params && at > 0;
+}
+
+static void note_trial(tt__details *d, const tt__report_row *row) {
+    char name[TT__NAME_MAX], value[TT__NAME_MAX];
+    const char *config = row->config;
+    for (size_t at = 0; take_setting(&config, name, value); at++) {
+        tt__report_param *p = &d->params[at];
+        size_t v = find_value(p, value);
+        d->level[d->n_own * d->n_params + at] = (unsigned char)v;
+        p->values[v].n++;
+        if (!(p->values[v].best > 0) || row->worth < p->values[v].best)
+            p->values[v].best = row->worth;
+    }
+    d->own[d->n_own++] = row->worth;
+}
+
+static bool counts(const tt__details *d, const tt__report_row *row) {
+    return row->worth > 0 && strcmp(row->kernel, d->w->kernel) == 0;
+}
+
+/* The shares, the costs, and which parameters come first. */
+static void rank(tt__details *d) {
+    double most = -1;
+    for (size_t p = 0; p < d->n_params; p++) {
+        tt__report_param *param = &d->params[p];
+        double worst = 0;
+        for (size_t v = 0; v < param->n; v++) {
+            worst = param->values[v].best > worst ? param->values[v].best : worst;
+            param->best = param->values[v].best < param->values[param->best].best ? v : param->best;
+        }
+        param->cost = worst / param->values[param->best].best;
+        param->share = d->importance.alone[p];
+        param->total = tt__importance_total(&d->importance, d->n_params, p);
+        size_t at = p;
+        for (; at > 0 && d->params[d->order[at - 1]].total < param->total; at--)
+            d->order[at] = d->order[at - 1];
+        d->order[at] = p;
+        for (size_t q = 0; q < p; q++) {
+            double both = param->share + d->params[q].share + d->importance.pair[p][q];
+            if (both > most && param->n > 1 && d->params[q].n > 1) {
+                most = both;
+                d->pair[0] = q;
+                d->pair[1] = p;
+            }
+        }
+    }
+}
+
+static tt_status analyse(tt__details *d) {
+    tt__importance_of of = {.n = d->n_own, .n_params = d->n_params, .level = d->level};
+    double *logs = calloc(d->n_own, sizeof *logs);
+    if (!logs)
+        return tt__fail_memory(d->n_own * sizeof *logs);
+    of.value = logs;
+    for (size_t p = 0; p < d->n_params; p++)
+        of.n_levels[p] = d->params[p].n;
+    for (size_t i = 0; i < d->n_own; i++)
+        logs[i] = log(d->own[i]);
+    tt_status status = tt__importance_find(&d->importance, &of);
+    free(logs);
+    if (status == TT_OK)
+        rank(d);
+    return status;
+}
+
+static tt_status study_params(tt__details *d) {
+    size_t n = 0;
+    bool alike = true;
+    d->params = calloc(TT__PARAMS_MAX, sizeof *d->params);
+    if (!d->params)
+        return tt__fail_memory(TT__PARAMS_MAX * sizeof *d->params);
+    for (size_t i = 0; i < d->n && alike; i++)
+        if (counts(d, &d->rows[i])) {
+            n++;
+            alike = note_values(d, d->rows[i].config);
+        }
+    if (!alike || n < ENOUGH) {
+        d->n_params = 0;
+        return TT_OK;
+    }
+    for (size_t p = 0; p < d->n_params; p++)
+        qsort(d->params[p].values, d->params[p].n, sizeof *d->params[p].values, by_value);
+    d->level = calloc(n, d->n_params);
+    d->own = calloc(n, sizeof *d->own);
+    if (!d->level || !d->own)
+        return tt__fail_memory(n * sizeof *d->own);
+    for (size_t i = 0; i < d->n; i++)
+        if (counts(d, &d->rows[i]))
+            note_trial(d, &d->rows[i]);
+    return analyse(d);
+}
+
+/* ---- The whole --------------------------------------------------------------------------------------- */
+
+static tt_status add_energy(void *user, const char *kernel, const char *config, const tt__energy *energy) {
+    tt__details *d = user;
+    TT_TRY(TT__GROW(d->energies, d->n_energies));
+    tt__report_energy *e = &d->energies[d->n_energies];
+    *e = (tt__report_energy){.energy = *energy};
+    d->n_energies += energy->joules > 0 && energy->time_us > 0;
+    tt__copy(e->kernel, sizeof e->kernel, kernel);
+    tt__copy(e->config, sizeof e->config, config);
+    return TT_OK;
+}
+
+/* What `tune explain` has found out. */
+static tt_status read_facts(tt__details *d) {
+    int64_t problem_id;
+    tt__store *store = d->subject->source->store;
+    TT_TRY(tt__store_known_problem(store, &d->w->problem, &problem_id));
+    TT_TRY(tt__store_flop_get(store, problem_id, &d->flop));
+    return tt__store_energies(store, d->subject->gpu_id, problem_id, add_energy, d);
+}
+
+tt_status tt__details_open(tt__details **out, const tt__subject *s, const tt__winner *w) {
+    reading rows = {0}, finals = {0};
+    tt__details *d = *out = calloc(1, sizeof *d);
+    if (!d)
+        return tt__fail_memory(sizeof *d);
+    d->subject = s;
+    d->w = w;
+    tt_status status = read_stage(&rows, s, w, TT__STAGE_SCREEN);
+    if (status == TT_OK)
+        status = read_stage(&finals, s, w, TT__STAGE_FINAL);
+    keep_finals(&finals, w);
+    d->rows = rows.rows;
+    d->n = rows.n;
+    d->finals = finals.rows;
+    d->n_finals = finals.n;
+    if (status == TT_OK)
+        status = count(d);
+    if (status == TT_OK)
+        status = read_facts(d);
+    return status == TT_OK ? study_params(d) : status;
+}
+
+void tt__details_close(tt__details **d) {
+    if (!*d)
+        return;
+    free((*d)->rows);
+    free((*d)->finals);
+    free((*d)->kernels);
+    free((*d)->energies);
+    free((*d)->params);
+    free((*d)->level);
+    free((*d)->own);
+    free(*d);
+    *d = NULL;
+}
+
+/* The final trial of the winner, or NULL. */
+static const tt__report_row *final_of_winner(const tt__details *d) {
+    for (size_t i = 0; i < d->n_finals; i++)
+        if (is_winner(&d->finals[i], d->w))
+            return &d->finals[i];
+    return NULL;
+}
+
+tt__ratio tt__details_ratio(const tt__details *d, const tt__report_row *final) {
+    const tt__report_row *w = final_of_winner(d);
+    double ratio = w ? final->worth / w->worth : 1;
+    if (!w || final->trial.n_samples != w->trial.n_samples || w->trial.n_samples == 0)
+        return (tt__ratio){ratio, ratio, ratio};
+    tt__ratio r = tt__paired_ratio(final->trial.samples_us, w->trial.samples_us, (size_t)w->trial.n_samples);
+    double weight = final->trial.weight / w->trial.weight;
+    return (tt__ratio){r.median * weight, r.low * weight, r.high * weight};
+}
+
+const char *tt__details_reason(const tt__details *d, tt__trial_status status) {
+    for (size_t i = 0; i < d->n; i++)
+        if (d->rows[i].trial.status == status && *d->rows[i].trial.reason)
+            return d->rows[i].trial.reason;
+    return "";
+}
+
+/* ---- Two subjects ------------------------------------------------------------------------------------ */
+
+/* Half the 95 % interval of the winner's median, relative. */
+static tt_status spread(double *out, const tt__subject *s, const tt__winner *w) {
+    reading finals = {0};
+    *out = 0;
+    tt_status status = read_stage(&finals, s, w, TT__STAGE_FINAL);
+    for (size_t i = 0; status == TT_OK && i < finals.n; i++)
+        if (is_winner(&finals.rows[i], w) && finals.rows[i].trial.n_samples)
+            *out =
+                tt__relative_spread(finals.rows[i].trial.samples_us, (size_t)finals.rows[i].trial.n_samples);
+    free(finals.rows);
+    return status;
+}
+
+tt_status tt__report_change(tt__change *out, const tt__subject *before, const tt__winner *w,
+                            const tt__subject *after, bool *both) {
+    double a, b;
+    *out = (tt__change){.before = w};
+    for (size_t i = 0; i < after->n && !out->after; i++)
+        if (tt__problem_same(&after->winners[i].problem, &w->problem))
+            out->after = &after->winners[i];
+    *both = out->after && w->time_us > 0 && out->after->time_us > 0;
+    if (!*both)
+        return TT_OK;
+    TT_TRY(spread(&a, before, w));
+    TT_TRY(spread(&b, after, out->after));
+    out->ratio = out->after->time_us / w->time_us;
+    out->noise = sqrt(a * a + b * b + between_processes * between_processes);
+    out->kind = out->ratio < 1 - out->noise   ? TT__CHANGE_FASTER
+                : out->ratio > 1 + out->noise ? TT__CHANGE_SLOWER
+                                              : TT__CHANGE_NONE;
+    return TT_OK;
+}
+
+const char *tt__change_what(const tt__change *c) {
+    const tt__winner *a = c->before, *b = c->after;
+    const struct {
+        const char *what, *before, *after;
+    } parts[] = {{"another GPU", a->gpu.name, b->gpu.name},
+                 {"another kernel", a->kernel, b->kernel},
+                 {"another configuration", a->config, b->config},
+                 {"the kernel's text", a->hash, b->hash},
+                 {"the driver", a->env.driver, b->env.driver},
+                 {"NVRTC", a->env.nvrtc, b->env.nvrtc},
+                 {"the measuring method", a->env.library, b->env.library}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i].before, parts[i].after) != 0)
+            return parts[i].what;
+    return "nothing";
+}

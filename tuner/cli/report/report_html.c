@@ -1,0 +1,321 @@
+/*
+ * The report as one HTML page: no script, no network.
+ */
+#include "tuner/cli/report/report_html.h"
+
+#include <stdlib.h>
+
+#include "base/number.h"
+#include "tuner/cli/shell/files.h"
+#include "tuner/cli/report/report_figures.h"
+#include "tuner/cli/report/report_svg.h"
+
+/* Rows of a figure, bytes of all changes, GPUs or files with a part of their own, bytes of a row's link. */
+enum { ROWS_MAX = 12, CHANGES_BYTES = 40000, SUBJECTS_MAX = 16, LINK_BYTES = 40 };
+
+/* ---- Text -------------------------------------------------------------------------------------------- */
+
+const char *tt__html_problem(char out[TT__HTML_PROBLEM_MAX], const tt__problem *p) {
+    char text[TT__PROBLEM_TEXT_MAX];
+    snprintf(out, TT__HTML_PROBLEM_MAX, "%s%s%s", tt__problem_text(text, p), p->warm ? ", warm" : "",
+             p->unverified ? ", not verified" : "");
+    return out;
+}
+
+void tt__html_fact(tt__str *out, const char *term, const char *fmt, ...) {
+    va_list args;
+    tt__html_wrap(out, "<div><dt>", term, "</dt><dd>");
+    va_start(args, fmt);
+    tt__html_vtextf(out, fmt, args);
+    va_end(args);
+    tt__str_add(out, "</dd></div>");
+}
+
+void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item) {
+    tt__str_addf(out, "p%zu-%zu", (size_t)(item->s - r->subjects) + 1, item->at + 1);
+}
+
+void tt__html_subject(char out[TT__HTML_SUBJECT_MAX], const tt__report *r, const tt__subject *s) {
+    char gpu[TT__GPU_TEXT_MAX];
+    snprintf(out, TT__HTML_SUBJECT_MAX, "%s%s%s%s", tt__gpu_text(gpu, &s->gpu), r->n_sources > 1 ? " (" : "",
+             r->n_sources > 1 ? s->source->name : "", r->n_sources > 1 ? ")" : "");
+}
+
+/* ---- Sections of the page ---------------------------------------------------------------------------- */
+
+static void __attribute__((format(printf, 3, 4)))
+add_cell(tt__str *out, const char *class, const char *fmt, ...) {
+    va_list args;
+    tt__str_addf(out, "<td%s%s>", *class ? " class=" : "", class);
+    va_start(args, fmt);
+    tt__html_vtextf(out, fmt, args);
+    va_end(args);
+    tt__str_add(out, "</td>");
+}
+
+void tt__html_table(tt__str *out, const char *name, const char *const *titles, size_t n) {
+    tt__html_wrap(out, "<div class=scroll tabindex=0 role=region aria-label=\"", name,
+                  "\"><table><thead><tr>");
+    for (size_t i = 0; i < n; i++)
+        if (titles[i])
+            tt__str_addf(out, "<th scope=col%s>%s</th>", *titles[i] == '#' ? " class=num" : "",
+                         titles[i] + (*titles[i] == '#'));
+    tt__str_add(out, "</tr></thead><tbody>\n");
+}
+
+void tt__html_winner_row(tt__str *out, const tt__report *r, const tt__page_item *item, bool defaults) {
+    const tt__winner *w = item->w;
+    char text[TT__HTML_PROBLEM_MAX];
+    double gbps = tt__problem_gbps(&w->problem, w->time_us), peak = item->s->gpu.peak_gbps;
+    tt__str_add(out, "<tr><td>");
+    if (item->detailed) {
+        tt__str_add(out, "<a href=\"#");
+        tt__html_id(out, r, item);
+        tt__str_add(out, "\">");
+    }
+    tt__html_textf(out, "%s %s", w->problem.op, tt__html_problem(text, &w->problem));
+    tt__str_add(out, item->detailed ? "</a></td>" : "</td>");
+    add_cell(out, "num", "%s", tt__cli_time(w->time_us).text);
+    add_cell(out, "num", gbps > 0 ? "%.0f" : "-", gbps);
+    add_cell(out, "num", "%s", tt__cli_percent(w->copy_fraction).text);
+    add_cell(out, "num", "%s", tt__cli_percent(peak > 0 ? gbps / peak : 0).text);
+    if (defaults)
+        add_cell(out, "num", w->speedup_vs_default > 0 ? "%.2fx" : "-", w->speedup_vs_default);
+    tt__html_wrap(out, "<td>", w->kernel, "<code class=config>");
+    tt__html_wrap(out, "", w->config, "</code></td></tr>\n");
+}
+
+/* What the page has no room for. */
+static void say_left_out(tt__str *out, const tt__page *page) {
+    if (page->n_detailed == page->n)
+        return;
+    tt__str_addf(out, "<p>The page has details of %zu of %zu winners", page->n_detailed, page->n);
+    if (page->n_rows < page->n)
+        tt__str_addf(out, ", and %zu of them in the table and figure", page->n_rows);
+    tt__str_add(out, ": of each operation, those with the most trials. Choose others with "
+                     "<code>--sizes</code>, <code>--op</code> or <code>--kernel</code>. "
+                     "<code>--csv</code> and <code>--json</code> have all.</p>\n");
+}
+
+static void add_winners(tt__str *out, const tt__page *page, const tt__subject *s) {
+    const char *titles[] = {"problem", "#time", "#GB/s", "#of copy", "#of peak", "#vs default", "winner"};
+    char name[TT__HTML_SUBJECT_MAX];
+    bool defaults = false; /* a recording does not say */
+    size_t rows = 0;
+    for (size_t i = 0; i < page->n; i++)
+        if (page->items[i].s == s && page->items[i].row) {
+            rows++;
+            defaults = defaults || page->items[i].w->speedup_vs_default > 0;
+        }
+    if (rows == 0)
+        return;
+    tt__html_subject(name, page->r, s);
+    if (page->r->n > 1)
+        tt__html_wrap(out, "<h3>", name, "</h3>\n");
+    titles[5] = defaults ? "#vs default" : NULL;
+    tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
+    for (size_t i = 0; i < page->n; i++)
+        if (page->items[i].s == s && page->items[i].row)
+            tt__html_winner_row(out, page->r, &page->items[i], defaults);
+    tt__str_add(out, "</tbody></table></div>\n");
+}
+
+static void section_winners(tt__str *out, const tt__page *page) {
+    if (page->n == 0)
+        return;
+    tt__str_add(out, "<section><h2>All winners</h2>\n");
+    say_left_out(out, page);
+    tt__str_add(out, "<div class=beside>");
+    tt__figure_bandwidth(out, page);
+    tt__str_add(out, "<div>");
+    for (size_t k = 0; k < page->r->n; k++)
+        add_winners(out, page, &page->r->subjects[k]);
+    tt__str_add(out, "</div></div></section>\n");
+}
+
+static void add_change_row(tt__str *out, const tt__change *c) {
+    static const char *const words[] = {"within the noise", "faster", "slower"};
+    static const char *const classes[] = {"same", "good", "worse"};
+    char text[TT__HTML_PROBLEM_MAX];
+    const tt__winner *a = c->before, *b = c->after;
+    tt__str_add(out, "<tr>");
+    add_cell(out, "", "%s %s", a->problem.op, tt__html_problem(text, &a->problem));
+    add_cell(out, classes[c->kind], "%s", words[c->kind]);
+    add_cell(out, "", "%s", tt__change_what(c));
+    add_cell(out, "num", "%s", tt__cli_time(a->time_us).text);
+    add_cell(out, "num", "%s", tt__cli_time(b->time_us).text);
+    add_cell(out, "num", "%+.1f%%", (c->ratio - 1) * 100);
+    add_cell(out, "num", "\xc2\xb1%.1f%%", c->noise * 100);
+    tt__str_add(out, "</tr>\n");
+}
+
+/* All changes of the problems that both have, those beyond the noise first. The caller frees them. */
+static tt_status find_changes(tt__change **out, size_t *n, const tt__report *r, const tt__subject *after) {
+    const tt__subject *before = &r->subjects[0];
+    *out = calloc(before->n + 1, sizeof **out);
+    *n = 0;
+    if (!*out)
+        return tt__fail_memory(before->n * sizeof **out);
+    for (size_t i = 0; i < before->n; i++) {
+        bool both;
+        TT_TRY(tt__report_change(&(*out)[*n], before, &before->winners[i], after, &both));
+        *n += both;
+    }
+    for (size_t i = 1, first = 0; i < *n + 1; i++) { /* in their order otherwise */
+        tt__change c = (*out)[i - 1];
+        if (c.kind == TT__CHANGE_NONE)
+            continue;
+        memmove(&(*out)[first + 1], &(*out)[first], (i - 1 - first) * sizeof c);
+        (*out)[first++] = c;
+    }
+    return TT_OK;
+}
+
+static tt__interval_row interval_of(const tt__change *c) {
+    static const char *const classes[] = {"other", "fill", "bad"};
+    char text[TT__HTML_PROBLEM_MAX];
+    tt__interval_row row = {.at = c->ratio,
+                            .low = c->ratio * (1 - c->noise),
+                            .high = c->ratio * (1 + c->noise),
+                            .class = classes[c->kind]};
+    snprintf(row.label, sizeof row.label, "%s %.60s", c->before->problem.op,
+             tt__html_problem(text, &c->before->problem));
+    tt__format(row.value, sizeof row.value, "%+.1f%%", (c->ratio - 1) * 100);
+    return row;
+}
+
+/* `room`: bytes for the rows of the table. */
+static void draw_changes(tt__str *out, const char *name, const tt__change *changes, size_t n, size_t room) {
+    static const char *const titles[] = {"problem", "verdict", "what changed", "#before",
+                                         "#after",  "#time",   "#noise"};
+    tt__interval_row rows[ROWS_MAX];
+    size_t shown = 0;
+    tt__str_add(out, "<div class=beside>");
+    tt__figure_open(out, "Time over before",
+                    "Left of 1 is faster. The bar is the noise: both runs' spread, "
+                    "and 1 % between processes.");
+    for (; shown < n && shown < ROWS_MAX; shown++)
+        rows[shown] = interval_of(&changes[shown]);
+    tt__svg_intervals(out, name, rows, shown);
+    tt__figure_close(out);
+    tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
+    size_t begin = out->len;
+    for (shown = 0; shown < n && out->len - begin < room; shown++)
+        add_change_row(out, &changes[shown]);
+    if (shown < n)
+        tt__str_addf(out, "<tr><td>and %zu more: <code>--csv</code> has all</td></tr>\n", n - shown);
+    tt__str_add(out, "</tbody></table></div></div>\n");
+}
+
+static tt_status section_changes(tt__str *out, const tt__page *page) {
+    const tt__report *r = page->r;
+    char from[TT__HTML_SUBJECT_MAX], to[sizeof from], name[2 * sizeof from + 32];
+    tt__html_subject(from, r, &r->subjects[0]);
+    for (size_t k = 1; k < r->n && k < SUBJECTS_MAX; k++) {
+        size_t by_kind[3] = {0}, n;
+        tt__change *changes;
+        tt__html_subject(to, r, &r->subjects[k]);
+        snprintf(name, sizeof name, "From %s to %s", from, to);
+        tt_status status = find_changes(&changes, &n, r, &r->subjects[k]);
+        for (size_t i = 0; status == TT_OK && i < n; i++)
+            by_kind[changes[i].kind]++;
+        tt__str_add(out, "<section><h2>What changed</h2>\n<p>");
+        tt__html_text(out, name);
+        if (status == TT_OK && n) {
+            tt__str_addf(out, ": %zu faster, %zu slower, %zu within the noise.</p>\n",
+                         by_kind[TT__CHANGE_FASTER], by_kind[TT__CHANGE_SLOWER], by_kind[TT__CHANGE_NONE]);
+            draw_changes(out, name, changes, n, CHANGES_BYTES / (r->n - 1));
+        } else {
+            tt__str_add(out, ": they have no problem in common.</p>\n");
+        }
+        tt__str_add(out, "</section>\n");
+        free(changes);
+        TT_TRY(status);
+    }
+    return TT_OK;
+}
+
+static void section_environment(tt__str *out, const tt__page *page) {
+    const tt__report *r = page->r;
+    tt__str_add(out, "<section><h2>Environment</h2>\n");
+    for (size_t k = 0; k < r->n && k < SUBJECTS_MAX; k++) {
+        const tt__subject *s = &r->subjects[k];
+        const tt__winner *w = NULL;
+        char gpu[TT__GPU_TEXT_MAX];
+        for (size_t i = 0; i < s->n; i++)
+            w = !w || s->winners[i].unix_ms > w->unix_ms ? &s->winners[i] : w;
+        tt__str_add(out, "<dl class=facts>");
+        tt__html_fact(out, "file", "%s", s->source->name);
+        tt__html_fact(out, "GPU", "%s", tt__gpu_text(gpu, &s->gpu));
+        tt__html_fact(out, "compute capability", "%d.%d, %d SMs", s->gpu.cc / 10, s->gpu.cc % 10,
+                      s->gpu.sm_count);
+        tt__html_fact(out, "memory", "%.0f GB, L2 %.0f MB", (double)s->gpu.memory_bytes / 1e9,
+                      (double)s->gpu.l2_bytes / 1e6);
+        if (s->gpu.peak_gbps > 0)
+            tt__html_fact(out, "theoretical peak", "%.0f GB/s", s->gpu.peak_gbps);
+        if (w) {
+            tt__html_fact(out, "driver", "%s, NVRTC %s, method %s", w->env.driver, w->env.nvrtc,
+                          w->env.library);
+            tt__html_fact(out, "newest winner", "%s, %s", w->source,
+                          tt__cli_when(TT__REPORT_WHEN, w->unix_ms).text);
+        }
+        tt__str_add(out, "</dl>\n");
+    }
+    tt__str_add(out, "</section>\n");
+}
+
+static void section_head(tt__str *out, const tt__page *page) {
+    const tt__report *r = page->r;
+    char name[TT__HTML_SUBJECT_MAX];
+    tt__str_add(out, "<header><p class=brand>tiletune report</p><h1>");
+    for (size_t k = 0; k < r->n && k < SUBJECTS_MAX; k++) {
+        tt__html_subject(name, r, &r->subjects[k]);
+        tt__html_textf(out, "%s%s", k ? ", " : "", name);
+    }
+    if (r->n > SUBJECTS_MAX)
+        tt__str_addf(out, " and %zu more", r->n - SUBJECTS_MAX);
+    tt__str_add(out, "</h1><p>");
+    tt__html_textf(out, "%zu winner%s.", page->n, page->n == 1 ? "" : "s");
+    if (page->n) {
+        const tt__env *env = &page->items[0].w->env;
+        tt__html_textf(out, " Driver %s, NVRTC %s.", *env->driver ? env->driver : "unknown",
+                       *env->nvrtc ? env->nvrtc : "unknown");
+    }
+    tt__str_add(out, "</p></header>\n");
+}
+
+static tt_status add_page(tt__str *out, const tt__page *page) {
+    tt__str_add(out, "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>\n"
+                     "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
+                     "<meta name=color-scheme content=\"light dark\">\n"
+                     "<link rel=icon href=\"data:,\">\n<title>tiletune report: ");
+    tt__html_text(out, page->r->subjects[0].gpu.name);
+    tt__str_addf(out, "</title>\n<style>\n%s</style></head>\n<body><main>\n",
+                 tt__cli_files[TT__FILE_REPORT_CSS].source);
+    section_head(out, page);
+    TT_TRY(section_changes(out, page));
+    section_winners(out, page);
+    for (size_t i = 0; i < page->n; i++)
+        tt__str_add(out, page->items[i].detailed ? tt__str_text(&page->items[i].section) : "");
+    tt__html_unsolved(out, page);
+    section_environment(out, page);
+    tt__str_add(out, "</main></body></html>\n");
+    return tt__str_check(out);
+}
+
+/* The page is written twice: first without details, to see what room they have. */
+tt_status tt__report_html(tt__str *out, const tt__report *r) {
+    tt__page page;
+    tt__str bare = {0};
+    tt_status status = tt__page_open(&page, r);
+    if (status == TT_OK)
+        status = add_page(&bare, &page);
+    size_t used = bare.len + page.n_rows * LINK_BYTES;
+    if (status == TT_OK)
+        status = tt__page_fill(&page, used < TT__PAGE_BYTES ? TT__PAGE_BYTES - used : 0);
+    if (status == TT_OK)
+        status = add_page(out, &page);
+    tt__str_free(&bare);
+    tt__page_close(&page);
+    return status;
+}

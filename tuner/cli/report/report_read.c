@@ -1,0 +1,210 @@
+/*
+ * Opens the files of a report and finds the winners that it is about.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/matrix.h"
+#include "base/grow.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/cli/report/report.h"
+#include "tuner/cli/commands/sharing.h"
+
+/* ---- Files ------------------------------------------------------------------------------------------- */
+
+static bool is_store(const char *path) {
+    bool is; /* the store's own message names a file that cannot be read */
+    return tt__sharing_is_database(path, &is) == TT_OK ? is : access(path, R_OK) != 0;
+}
+
+/* A file, or the default store if `path` is NULL. */
+static tt_status add_source(tt__report *r, const char *path, bool store, const tt__cli_args *args) {
+    TT_TRY(TT__GROW(r->sources, r->n_sources));
+    tt__source *s = &r->sources[r->n_sources++];
+    *s = (tt__source){0};
+    if (!path)
+        TT_TRY(tt__cli_store_open(&s->store, args, TT__STORE_READ_ONLY));
+    else if (store)
+        TT_TRY(tt__store_open(&s->store, path, TT__STORE_READ_ONLY));
+    else
+        TT_TRY(tt__recording_open(&s->recording, path));
+    if (s->recording)
+        s->store = tt__recording_store(s->recording);
+    const char *name = path ? path : tt__store_path(s->store), *slash = strrchr(name, '/');
+    tt__copy(s->name, sizeof s->name, slash ? slash + 1 : name);
+    return TT_OK;
+}
+
+static tt_status open_sources(tt__report *r, const tt__cli_args *args) {
+    if (args->replay)
+        TT_TRY(add_source(r, args->replay, false, args));
+    for (size_t i = 0; i < args->n_files; i++)
+        TT_TRY(add_source(r, args->files[i], is_store(args->files[i]), args));
+    return r->n_sources ? TT_OK : add_source(r, NULL, true, args);
+}
+
+/* ---- Winners ----------------------------------------------------------------------------------------- */
+
+typedef struct filter {
+    const char *op;   /* NULL: any */
+    const char *text; /* hash of --kernel; NULL: any */
+    size_t n;         /* 0: any */
+    tt__problem *problems;
+    char hash[TT__HASH_SIZE];
+} filter;
+
+static tt_status add_problem(filter *f, const tt__problem *p, bool warm) {
+    TT_TRY(TT__GROW(f->problems, f->n));
+    f->problems[f->n] = *p;
+    f->problems[f->n++].warm |= warm;
+    return TT_OK;
+}
+
+static tt_status open_filter(filter *f, const tt__cli_args *args) {
+    tt__template *own = NULL;
+    const tt__operation *op = NULL;
+    tt__problem p;
+    tt_status status = TT_OK;
+    if (args->kernel_file) {
+        TT_TRY(tt__template_load(&own, args->kernel_file));
+        op = own->own;
+        if (!op)
+            TT_GOTO(tt__fail(TT_E_INVALID, "%s is a template for `op %s`: give --op %s", args->kernel_file,
+                             own->op, own->op));
+        tt__copy(f->hash, sizeof f->hash, own->hash);
+        f->text = f->hash;
+    } else if (args->op) {
+        f->op = args->op;
+        TT_GOTO(tt__operation_builtin(&op, args->op));
+    }
+    for (size_t i = 0; i < args->n_problems; i++) {
+        TT_GOTO(tt__matrix_problem(&p, &args->problems[i]));
+        TT_GOTO(add_problem(f, &p, args->warm));
+    }
+    for (size_t i = 0; i < args->n_texts; i++) {
+        TT_GOTO(tt__operation_problem(&p, op, own ? own->op : args->op, args->texts[i]));
+        TT_GOTO(add_problem(f, &p, args->warm));
+    }
+out:
+    tt__template_free(&own);
+    return status;
+}
+
+static bool asked_for(const filter *f, const tt__problem *p) {
+    bool is = f->n == 0;
+    for (size_t i = 0; i < f->n && !is; i++)
+        is = tt__problem_same(&f->problems[i], p);
+    return is && (!f->text || strcmp(f->text, p->text) == 0);
+}
+
+typedef struct collecting {
+    tt__report *r;
+    const filter *f;
+    size_t first; /* subject of this source */
+} collecting;
+
+/* The subject of this GPU; it is added if it is new. */
+static tt_status find_subject(collecting *c, const tt__gpu *gpu, tt__subject **out) {
+    tt__report *r = c->r;
+    size_t at = c->first;
+    while (at < r->n && !tt__same_gpu(&r->subjects[at].gpu, gpu))
+        at++;
+    if (at == r->n) {
+        TT_TRY(TT__GROW(r->subjects, r->n));
+        r->subjects[r->n++] = (tt__subject){.gpu = *gpu};
+    }
+    *out = &r->subjects[at];
+    return TT_OK;
+}
+
+static tt_status add_winner(void *user, const tt__winner *w) {
+    collecting *c = user;
+    tt__subject *s;
+    if (!asked_for(c->f, &w->problem))
+        return TT_OK;
+    TT_TRY(find_subject(c, &w->gpu, &s));
+    TT_TRY(TT__GROW(s->winners, s->n));
+    s->winners[s->n++] = *w;
+    return TT_OK;
+}
+
+static tt_status add_unsolved(void *user, const tt__unsolved *u) {
+    collecting *c = user;
+    tt__subject *s;
+    if (!asked_for(c->f, &u->problem))
+        return TT_OK;
+    TT_TRY(find_subject(c, &u->gpu, &s));
+    TT_TRY(TT__GROW(s->unsolved, s->n_unsolved));
+    s->unsolved[s->n_unsolved++] = *u;
+    return TT_OK;
+}
+
+/* Says what to run. */
+static tt_status fail_empty(const tt__report *r, const filter *f, const tt__cli_args *args) {
+    char text[TT__PROBLEM_TEXT_MAX];
+    tt__str command = {0};
+    if (f->n == 0 && f->text) {
+        tt__str_add_word(&command, args->kernel_file);
+        tt__fail(TT_E_NO_WINNER, "%s was not tuned: \"tune --kernel %s\" does it", args->kernel_file,
+                 tt__str_text(&command));
+        tt__str_free(&command);
+        return TT_E_NO_WINNER;
+    }
+    if (f->n == 0)
+        return tt__fail(TT_E_NO_WINNER, "%s has nothing to report%s%s: tune first, as in \"tune --%s\"",
+                        r->sources[0].name, f->op ? " of " : "", f->op ? f->op : "",
+                        f->op ? "op NAME --problem NAME=VALUE" : "sizes 4096");
+    const tt__problem *p = &f->problems[0];
+    tt_status status = tt__report_command(&command, p, f->text ? args->kernel_file : NULL);
+    if (status == TT_OK)
+        status = tt__fail(TT_E_NO_WINNER, "%s of %s was not tuned: \"%s\" does it", p->op,
+                          tt__problem_text(text, p), tt__str_text(&command));
+    tt__str_free(&command);
+    return status;
+}
+
+static tt_status collect(tt__report *r, const filter *f, const tt__cli_args *args) {
+    for (size_t i = 0; i < r->n_sources; i++) {
+        const tt__source *source = &r->sources[i];
+        collecting c = {r, f, r->n};
+        tt__gpu gpu;
+        int64_t gpu_id = 0;
+        if (args->gpu)
+            TT_TRY(tt__store_find_gpu(source->store, args->gpu, &gpu, &gpu_id));
+        TT_TRY(tt__store_winners(source->store, gpu_id, 0, f->op, add_winner, &c));
+        TT_TRY(tt__store_unsolved(source->store, gpu_id, f->op, add_unsolved, &c));
+        for (size_t k = c.first; k < r->n; k++) {
+            r->subjects[k].source = source;
+            TT_TRY(tt__store_known_gpu(source->store, &r->subjects[k].gpu, &r->subjects[k].gpu_id));
+            TT_TRY(tt__store_peaks_get(source->store, r->subjects[k].gpu_id, &r->subjects[k].peaks));
+        }
+    }
+    return r->n ? TT_OK : fail_empty(r, f, args);
+}
+
+tt_status tt__report_open(tt__report *out, const tt__cli_args *args) {
+    filter f = {0};
+    *out = (tt__report){0};
+    tt_status status = open_filter(&f, args);
+    if (status == TT_OK)
+        status = open_sources(out, args);
+    if (status == TT_OK)
+        status = collect(out, &f, args);
+    free(f.problems);
+    return status;
+}
+
+void tt__report_close(tt__report *r) {
+    for (size_t i = 0; i < r->n; i++) {
+        free(r->subjects[i].winners);
+        free(r->subjects[i].unsolved);
+    }
+    for (size_t i = 0; i < r->n_sources; i++)
+        if (r->sources[i].recording)
+            tt__recording_close(&r->sources[i].recording);
+        else
+            tt__store_close(&r->sources[i].store);
+    free(r->subjects);
+    free(r->sources);
+    *r = (tt__report){0};
+}

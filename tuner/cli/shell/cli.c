@@ -1,0 +1,322 @@
+/*
+ * Shared by commands: exit codes, the default store, writing and printing, times and fractions as text.
+ */
+#include "tuner/cli/shell/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "db/path.h"
+#include "dispatch/layers.h"
+
+static int exit_code(tt_status s) {
+    static const int code[] = {
+        [TT_OK] = TT__EXIT_OK,
+        [TT_E_INVALID] = TT__EXIT_USAGE,
+        [TT_E_UNSUPPORTED] = TT__EXIT_NO_WINNER,
+        [TT_E_NO_WINNER] = TT__EXIT_NO_WINNER,
+        [TT_E_NO_DRIVER] = TT__EXIT_NO_DEVICE,
+        [TT_E_NO_DEVICE] = TT__EXIT_NO_DEVICE,
+        [TT_E_NO_NVRTC] = TT__EXIT_NO_DEVICE,
+        [TT_E_CUDA] = TT__EXIT_NO_DEVICE,
+        [TT_E_COMPILE] = TT__EXIT_NO_WINNER,
+        [TT_E_TEMPLATE] = TT__EXIT_USAGE,
+        [TT_E_DB] = TT__EXIT_DB,
+        [TT_E_NO_MEMORY] = TT__EXIT_NO_WINNER,
+        [TT_E_IO] = TT__EXIT_USAGE,
+        [TT_E_INTERRUPTED] = TT__EXIT_INTERRUPTED,
+        [TT_E_INTERNAL] = TT__EXIT_NO_WINNER,
+        [TT_E_CAPTURE] = TT__EXIT_NO_WINNER,
+    };
+    return (size_t)s < sizeof code / sizeof *code ? code[s] : TT__EXIT_NO_WINNER;
+}
+
+int tt__cli_fail(tt_status s) {
+    if (s != TT_OK) {
+        const char *why = tt_last_error();
+        fprintf(stderr, "tune: %s\n", *why ? why : tt_strerror(s));
+    }
+    return exit_code(s);
+}
+
+tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args) {
+    if (!args->db)
+        return tt__store_default_path(out);
+    tt__str_add(out, args->db);
+    return tt__str_check(out);
+}
+
+bool tt__cli_store_absent(const tt__cli_args *args) {
+    tt__str path = {0};
+    bool absent = !args->db && tt__store_default_path(&path) == TT_OK &&
+                  access(tt__str_text(&path), F_OK) != 0 && errno == ENOENT;
+    tt__str_free(&path);
+    return absent;
+}
+
+bool tt__cli_storeless(const tt__cli_args *args) {
+    tt__str path = {0};
+    bool placeless = !args->db && tt__store_default_path(&path) == TT_E_INVALID;
+    tt__str_free(&path);
+    return placeless || tt__cli_store_absent(args);
+}
+
+tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__store_mode mode) {
+    *out = NULL;
+    tt__str path = {0};
+    tt_status status = tt__cli_store_path(&path, args);
+    const char *file = tt__str_text(&path);
+    if (status == TT_OK && tt__cli_store_absent(args))
+        status = tt__fail(TT_E_DB,
+                          "nothing was tuned yet: there is no %s (tune first, or name one with --db)", file);
+    else if (status == TT_OK)
+        status = tt__store_open(out, file, mode);
+    tt__str_free(&path);
+    return status;
+}
+
+typedef struct gpu_names {
+    tt__str *out;
+    size_t n_winners;
+    char last[TT__GPU_TEXT_MAX];
+} gpu_names;
+
+static tt_status add_gpu(void *user, const tt__winner *w) { /* winners are ordered by GPU name */
+    gpu_names *g = user;
+    char text[TT__GPU_TEXT_MAX];
+    tt__gpu_text(text, &w->gpu);
+    if (g->n_winners++ && strcmp(g->last, text) == 0)
+        return TT_OK;
+    tt__str_addf(g->out, "%s%s", g->out->len ? ", " : "", text);
+    memcpy(g->last, text, sizeof text);
+    return TT_OK;
+}
+
+tt_status tt__cli_store_gpus(tt__str *out, size_t *n_winners, tt__store *store) {
+    gpu_names g = {.out = out};
+    TT_TRY(tt__store_winners(store, 0, 0, NULL, add_gpu, &g));
+    if (n_winners)
+        *n_winners = g.n_winners;
+    return tt__str_check(out);
+}
+
+tt_status tt__cli_find_gpu(tt__gpu *out, const tt_open_opts *open) {
+    tt_ctx *ctx = NULL;
+    int64_t id;
+    tt_status status = tt_open(&ctx, open);
+    if (status == TT_OK)
+        status = tt__layers_gpu(ctx, out, &id);
+    tt_close(&ctx);
+    return status;
+}
+
+tt__short tt__cli_time(double us) {
+    tt__short out = {"-"};
+    if (us >= 1000)
+        snprintf(out.text, sizeof out.text, "%.3f ms", us * 1e-3);
+    else if (us > 0)
+        snprintf(out.text, sizeof out.text, "%.*f us", us < 100 ? 2 : 1, us);
+    return out;
+}
+
+tt__short tt__cli_percent(double fraction) {
+    tt__short out = {"-"};
+    if (fraction > 0)
+        snprintf(out.text, sizeof out.text, "%.1f%%", fraction * 100);
+    return out;
+}
+
+tt__short tt__cli_duration(double seconds) {
+    tt__short out;
+    long s = seconds < 0 ? 0 : seconds > 1e8 ? 100000000 : lround(seconds);
+    if (s < 60)
+        snprintf(out.text, sizeof out.text, "%ld s", s);
+    else if (s < 3600)
+        snprintf(out.text, sizeof out.text, "%ld min %02ld s", s / 60, s % 60);
+    else
+        snprintf(out.text, sizeof out.text, "%ld h %02ld min", s / 3600, s % 3600 / 60);
+    return out;
+}
+
+tt__short tt__cli_count(int64_t n, const char *noun) {
+    tt__short out;
+    snprintf(out.text, sizeof out.text, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
+    return out;
+}
+
+tt__short tt__cli_when(const char *format, int64_t unix_ms) {
+    tt__short out = {""};
+    time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc))
+        strftime(out.text, sizeof out.text, format, &utc);
+    return out;
+}
+
+double tt__cli_known(double value) {
+    return value > 0 ? value : (double)NAN;
+}
+
+void tt__cli_json_strings(tt__json *j, const char *const members[][2]) {
+    for (; (*members)[0]; members++)
+        tt__json_string(j, (*members)[0], (*members)[1]);
+}
+
+void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers) {
+    for (; numbers->key; numbers++)
+        tt__json_number(j, numbers->key, tt__cli_known(numbers->value), numbers->digits);
+}
+
+/* Can another file take the place of this one, whose real path is `real`? *old: the file; st_nlink is 0 if it
+ * is new. A device, a pipe, a file that is open here (/dev/stdout), has a second name or another owner stays.
+ */
+static bool can_replace(const char *path, char real[static PATH_MAX], struct stat *old) {
+    enum { OPEN_MAX_FD = 1023 }; /* a shell numbers from 10 on what it opens itself */
+    struct stat open;
+    *old = (struct stat){0};
+    if (lstat(path, old) != 0)
+        return errno == ENOENT && snprintf(real, PATH_MAX, "%s", path) < PATH_MAX;
+    if (!realpath(path, real) || stat(real, old) != 0 || !S_ISREG(old->st_mode) || old->st_nlink > 1 ||
+        old->st_uid != geteuid() || access(real, W_OK) != 0)
+        return false;
+    for (int fd = 0; fd <= OPEN_MAX_FD; fd++)
+        if (fstat(fd, &open) == 0 && open.st_dev == old->st_dev && open.st_ino == old->st_ino)
+            return false;
+    return true;
+}
+
+/* Gives a file the group of another one, then its permissions. A group that cannot be given, because it has
+ * no number in this container, say, may be another one where it has the rights of all others. */
+static bool give_rights(int fd, const struct stat *old) {
+    struct stat st;
+    return fstat(fd, &st) == 0 &&
+           (st.st_gid == old->st_gid || fchown(fd, (uid_t)-1, old->st_gid) == 0 ||
+            (old->st_mode >> 3 & 7) == (old->st_mode & 7)) &&
+           fchmod(fd, old->st_mode & 07777) == 0;
+}
+
+/* Writes and closes a file. Returns 0, or errno. */
+static int put(FILE *f, const char *text, size_t n, bool sync) {
+    errno = 0;
+    bool failed = fwrite(text, 1, n, f) != n || fflush(f) != 0 || (sync && fsync(fileno(f)) != 0);
+    int error = failed ? errno : 0;
+    if (fclose(f) != 0 && !failed)
+        return errno;
+    return failed && !error ? EIO : error;
+}
+
+enum { IN_PLACE = -1 };
+
+/* Puts a new file in the place of an old one. Returns 0, errno, or IN_PLACE: the old one can only be written
+ * to. */
+static int replace(const char *path, const char *text, size_t n) {
+    char real[PATH_MAX], part[PATH_MAX + 64];
+    struct stat old;
+    if (!can_replace(path, real, &old))
+        return IN_PLACE;
+    /* With the time, because in a container each process may have the number of one that was killed. */
+    snprintf(part, sizeof part, "%s.%d.%lld.tmp", real, (int)getpid(), (long long)tt__unix_ms());
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old.st_nlink ? 0600 : 0666);
+    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (!f)
+        return errno == ENOSPC || errno == EDQUOT ? errno : IN_PLACE; /* the folder is read-only, say */
+    int error = IN_PLACE;
+    if (old.st_nlink && !give_rights(fd, &old))
+        fclose(f);
+    else
+        error = put(f, text, n, true);
+    if (!error && rename(part, real) == 0)
+        return 0;
+    if (!error) /* a file that is mounted cannot be replaced */
+        error = errno == EBUSY || errno == EXDEV || errno == EPERM || errno == EACCES ? IN_PLACE : errno;
+    remove(part);
+    return error;
+}
+
+tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n) {
+    const bool is_new = mode[1] == 'x';
+    int error = is_new ? IN_PLACE : replace(path, text, n);
+    if (error == IN_PLACE) {
+        FILE *f = fopen(path, mode);
+        if (!f && is_new && errno == EEXIST)
+            return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
+        error = f ? put(f, text, n, false) : errno;
+        if (f && error && is_new)
+            remove(path);
+    }
+    return error ? tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error)) : TT_OK;
+}
+
+tt_status tt__cli_print_json(tt__json *j) {
+    tt__json_close(j, '}');
+    tt_status status = tt__str_check(j->out);
+    if (status == TT_OK)
+        puts(tt__str_text(j->out));
+    tt__str_free(j->out);
+    return status;
+}
+
+int tt__cli_columns(int fd) {
+    if (!isatty(fd))
+        return 0;
+    const char *columns = secure_getenv("COLUMNS");
+    int n = columns ? atoi(columns) : 0;
+    if (n > 0)
+        return n;
+    struct winsize size;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void tt__cli_json_problem(tt__json *j, const tt__problem *p) {
+    tt__json_string(j, "op", p->op);
+    for (int i = 0; i < p->n; i++) {
+        const tt__setting *s = &p->settings[i];
+        if (s->type == TT__TYPE_NONE)
+            tt__json_int(j, s->name, s->number);
+        else
+            tt__json_string(j, s->name, tt__types[s->type].name);
+    }
+    if (p->warm)
+        tt__json_int(j, "warm", 1);
+    if (p->unverified)
+        tt__json_int(j, "unverified", 1);
+}
+
+static int flow_words(const char *line, int n, int indent, int used) {
+    for (const char *end = line + n; line < end;) {
+        int word = (int)strcspn(line, " \n");
+        if (used && indent + used + 1 + word > TT__COLUMNS - 1) {
+            printf("\n%*s", indent, "");
+            used = 0;
+        }
+        printf("%s%.*s", used ? " " : "", word, line);
+        used += word + (used ? 1 : 0);
+        line += word;
+        line += strspn(line, " \n");
+    }
+    return used;
+}
+
+void tt__cli_flow(const char *text, int indent) {
+    int used = 0;
+    for (int n; *text; text += n + (text[n] == '\n')) {
+        n = (int)strcspn(text, "\n");
+        if (n && *text != ' ') {
+            used = flow_words(text, n, indent, used);
+            continue;
+        }
+        printf("%s%.*s\n", used ? "\n" : "", n, text);
+        used = 0;
+    }
+    if (used)
+        putchar('\n');
+}

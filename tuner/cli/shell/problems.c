@@ -1,0 +1,132 @@
+/* See the header. */
+#include "tuner/cli/shell/problems.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/matrix.h"
+#include "kernel/space/problem_text.h"
+
+tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cli_args *args) {
+    const bool matrices = !args->kernel_file && !args->op && !args->permute;
+    *out = (tt__cli_problems){0};
+    if (args->kernel_file)
+        TT_TRY(tt_kernel_open(&out->kernel, ctx, args->kernel_file, NULL));
+    const size_t n = matrices ? args->n_problems : args->n_texts ? args->n_texts : 1;
+    if (!(out->items = malloc((n + 1) * sizeof *out->items)))
+        return tt__fail_memory(n * sizeof *out->items);
+    for (size_t i = 0; i < n; i++) /* without text: all defaults */
+        out->items[i] = matrices ? args->problems[i]
+                                 : (tt_problem){.size = sizeof *out->items,
+                                                .warm = args->warm,
+                                                .op = args->op,
+                                                .kernel = out->kernel,
+                                                .values = args->n_texts ? args->texts[i] : NULL,
+                                                .permutation = args->permute ? &args->permutation : NULL};
+    out->n = n;
+    return TT_OK;
+}
+
+void tt__cli_problems_close(tt__cli_problems *p) {
+    tt_kernel_close(&p->kernel);
+    free(p->items);
+    *p = (tt__cli_problems){0};
+}
+
+void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args) {
+    const tt_problem none = {0}, *p = args->n_problems ? &args->problems[0] : &none;
+    const struct {
+        const char *name;
+        int64_t value;
+    } values[] = {{"rows", p->rows},      {"cols", p->cols},  {"elem_size", args->elem_size},
+                  {"batch", args->batch}, {"lds", args->lds}, {"ldd", args->ldd},
+                  {"align", args->align}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i].value)
+            tt__str_addf(out, " %s=%lld", values[i].name, (long long)values[i].value);
+}
+
+bool tt__cli_has_layout(const tt__cli_args *args) {
+    return args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place;
+}
+
+tt_status tt__cli_check_problems(const tt__cli_args *args) {
+    const char *what = args->kernel_file ? args->kernel_file : args->op;
+    if (args->permute && (what || args->n_problems || args->n_texts || args->batch || args->lds ||
+                          args->ldd || args->in_place))
+        return tt__fail(
+            TT_E_INVALID,
+            "--permute %s: --dims, --dtype, --align and --warm say all of a permutation, so leave "
+            "sizes, layouts and other operations out",
+            args->permute);
+    if (args->kernel_file && args->op)
+        return tt__fail(TT_E_INVALID, "--op %s and --kernel %s: one or the other", args->op,
+                        args->kernel_file);
+    if (!what && args->n_texts)
+        return tt__fail(
+            TT_E_INVALID,
+            "--problem %s: of what? Name a built-in operation with --op, or your file with --kernel",
+            args->texts[0]);
+    if (what && (args->n_problems || tt__cli_has_layout(args)))
+        return tt__fail(TT_E_INVALID,
+                        "%s: sizes, shapes and layouts are for matrices; name its variables with --problem",
+                        what);
+    if (args->unverified && !args->kernel_file)
+        return tt__fail(TT_E_INVALID,
+                        "--unverified is for a kernel of yours, and --kernel names none: leave it out");
+    if (args->kernel_file && (args->n_only || args->n_templates))
+        return tt__fail(TT_E_INVALID, "%s competes with no template: leave --only and --template out",
+                        args->kernel_file);
+    return TT_OK;
+}
+
+tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does) {
+    TT_TRY(tt__cli_check_problems(args));
+    if (args->n_problems == 0 && !args->kernel_file && !args->op && !args->permute)
+        return tt__fail(
+            TT_E_INVALID,
+            "which problem? give --size or --shape, as in \"tune %s --size 4096\", or --permute, --op or "
+            "--kernel",
+            command);
+    if (args->n_problems + args->n_texts > 1)
+        return tt__fail(TT_E_INVALID, "%zu problems, but %s %s: ask for each",
+                        args->n_problems + args->n_texts, command, does);
+    return TT_OK;
+}
+
+bool tt__cli_is_file(const char *kernel) {
+    size_t n = strlen(kernel);
+    return n > 3 && strcmp(kernel + n - 3, ".cu") == 0;
+}
+
+tt_status tt__cli_find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out) {
+    TT_TRY(tt__template_set_open(set, args->templates, args->n_templates));
+    if (tt__cli_is_file(args->kernel)) {
+        tt__template *own;
+        TT_TRY(tt__template_load(&own, args->kernel));
+        TT_TRY(tt__template_set_add(set, own));
+        *out = own;
+        return TT_OK;
+    }
+    *out = tt__template_set_find(set, args->kernel);
+    return *out ? TT_OK
+                : tt__fail(TT_E_INVALID,
+                           "--kernel: there is no template %s; \"tune doctor\" lists them, and --template "
+                           "names one "
+                           "of yours",
+                           args->kernel);
+}
+
+tt_status tt__cli_find_problem(const tt__template *t, const tt__cli_args *args, tt__problem *out) {
+    if (args->n_problems + args->n_texts > 1)
+        return tt__fail(TT_E_INVALID, "%zu problems: one at a time", args->n_problems + args->n_texts);
+    if (!args->n_problems)
+        return tt__operation_problem(out, t->operation, t->op, args->n_texts ? args->texts[0] : NULL);
+    TT_TRY(tt__matrix_problem(out, &args->problems[0]));
+    return tt__template_does(t, out)
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "%s is a %s, and --size and --shape are of a %s: name its variables "
+                          "with --problem",
+                          t->kernel, t->op, out->op);
+}

@@ -1,0 +1,40 @@
+/*
+ * The problems on a command line: matrices, those of --op, or those of --kernel.
+ */
+#ifndef TT_TUNER_CLI_SHELL_PROBLEMS_H
+#define TT_TUNER_CLI_SHELL_PROBLEMS_H
+
+#include "kernel/model/template.h"
+#include "tuner/cli/shell/cli.h"
+
+typedef struct tt__cli_problems {
+    size_t n;
+    tt_problem *items; /* owned, and so is their kernel */
+    tt_kernel *kernel; /* NULL: none */
+} tt__cli_problems;
+
+/* Close it with tt__cli_problems_close, also after a failure. */
+tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cli_args *args);
+void tt__cli_problems_close(tt__cli_problems *p);
+
+/* Checks that --kernel, --op, --problem, shapes and layouts fit together. TT_E_INVALID. */
+tt_status tt__cli_check_problems(const tt__cli_args *args);
+
+/* Does the command line say how a matrix lies in memory? */
+bool tt__cli_has_layout(const tt__cli_args *args);
+
+/* As tt__cli_check_problems, and there must be exactly one problem. `does` is for the message: "answers for
+ * one". */
+tt_status tt__cli_check_one(const tt__cli_args *args, const char *command, const char *does);
+
+/* Does --kernel NAME|FILE.cu name a file? */
+bool tt__cli_is_file(const char *kernel);
+/* --kernel, among the built-in templates and those of --template, or in a file of its own. Close `set`. */
+tt_status tt__cli_find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out);
+/* --problem, --size or --shape, of that template; without any, the default problem. */
+tt_status tt__cli_find_problem(const tt__template *t, const tt__cli_args *args, tt__problem *out);
+
+/* Appends the first shape and layout as text of the operation: "rows=4096 cols=1024 elem_size=2". */
+void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args);
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * Each tree is grown until it repeats all trials, so complete trials have an exact result. Trees differ in
+ * the parameters that a split may choose from, and so in how they fill gaps. A leaf is a box of levels. The
+ * mean over all boxes, with some levels fixed, needs no sampling.
+ */
+#include "tuner/explain/importance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+
+enum { TREES_MAX = 32, TREES_MIN = 4, ROWS_WORTH = 65536, LEVELS_MAX = 256 };
+
+typedef struct box {
+    unsigned char low[TT__PARAMS_MAX], high[TT__PARAMS_MAX];
+} box;
+
+typedef struct leaf {
+    box box;
+    double value, volume; /* volume: its share of all combinations */
+} leaf;
+
+typedef struct forest {
+    const tt__importance_of *of;
+    uint64_t seed;
+    size_t *rows; /* reordered while a tree grows */
+    leaf *leaves; /* of the current tree; room for as many as rows */
+    size_t n_leaves;
+    double *grid; /* of a pair of parameters, with a border */
+    double total; /* variance of all trees */
+} forest;
+
+static size_t level_of(const forest *f, size_t row, size_t param) {
+    return f->of->level[row * f->of->n_params + param];
+}
+
+/* ---- Growing a tree ---------------------------------------------------------------------------------- */
+
+typedef struct split {
+    size_t param, last; /* levels up to `last` go to the left */
+    double score;       /* sum of squares of both sides' sums over their sizes; more is better */
+} split;
+
+/* The best cut of a parameter. It lies in the middle between two levels that occur. */
+static void try_param(const forest *f, const size_t *rows, size_t n, size_t param, split *best) {
+    double sums[LEVELS_MAX] = {0}, all = 0, left = 0;
+    size_t counts[LEVELS_MAX] = {0}, n_left = 0, before = LEVELS_MAX;
+    for (size_t i = 0; i < n; i++) {
+        size_t level = level_of(f, rows[i], param);
+        counts[level]++;
+        sums[level] += f->of->value[rows[i]];
+        all += f->of->value[rows[i]];
+    }
+    for (size_t level = 0; level < f->of->n_levels[param]; level++) {
+        if (counts[level] == 0)
+            continue;
+        if (before < LEVELS_MAX) {
+            double right = all - left;
+            double score = left * left / (double)n_left + right * right / (double)(n - n_left);
+            if (score > best->score)
+                *best = (split){param, (before + level - 1) / 2, score};
+        }
+        before = level;
+        n_left += counts[level];
+        left += sums[level];
+    }
+}
+
+/* Two thirds of the parameters may be chosen, or all if these do not divide the rows. */
+static bool choose_split(forest *f, const size_t *rows, size_t n, split *best) {
+    size_t order[TT__PARAMS_MAX], n_params = f->of->n_params, some = (2 * n_params + 2) / 3;
+    *best = (split){.score = -1};
+    for (size_t i = 0; i < n_params; i++)
+        order[i] = i;
+    for (size_t i = 0; i < n_params && (i < some || best->score < 0); i++) {
+        size_t other = i + tt__random_below(&f->seed, n_params - i), param = order[other];
+        order[other] = order[i];
+        try_param(f, rows, n, param, best);
+    }
+    return best->score >= 0;
+}
+
+static void add_leaf(forest *f, const box *b, double mean) {
+    double volume = 1;
+    for (size_t p = 0; p < f->of->n_params; p++)
+        volume *= (double)(b->high[p] - b->low[p] + 1) / (double)f->of->n_levels[p];
+    f->leaves[f->n_leaves++] = (leaf){*b, mean, volume};
+}
+
+static void grow(forest *f, size_t *rows, size_t n, const box *b) {
+    double sum = 0;
+    bool same = true;
+    split s;
+    for (size_t i = 0; i < n; i++) {
+        sum += f->of->value[rows[i]];
+        same = same && f->of->value[rows[i]] == f->of->value[rows[0]];
+    }
+    if (same || !choose_split(f, rows, n, &s)) {
+        add_leaf(f, b, same ? f->of->value[rows[0]] : sum / (double)n);
+        return;
+    }
+    size_t n_left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (level_of(f, rows[i], s.param) <= s.last) {
+            size_t row = rows[i];
+            rows[i] = rows[n_left];
+            rows[n_left++] = row;
+        }
+    box left = *b, right = *b;
+    left.high[s.param] = (unsigned char)s.last;
+    right.low[s.param] = (unsigned char)(s.last + 1);
+    grow(f, rows, n_left, &left);
+    grow(f, rows + n_left, n - n_left, &right);
+}
+
+/* ---- Variance of a tree ------------------------------------------------------------------------------ */
+
+static double tree_mean(const forest *f) {
+    double mean = 0;
+    for (size_t i = 0; i < f->n_leaves; i++)
+        mean += f->leaves[i].volume * f->leaves[i].value;
+    return mean;
+}
+
+/* Adds the variance that the parameter explains alone, and its effects. */
+static double add_alone(const forest *f, double mean, size_t p, double effect[LEVELS_MAX]) {
+    double at[LEVELS_MAX] = {0}, variance = 0;
+    size_t n = f->of->n_levels[p];
+    for (size_t i = 0; i < f->n_leaves; i++) {
+        const leaf *l = &f->leaves[i];
+        double width = (double)(l->box.high[p] - l->box.low[p] + 1) / (double)n;
+        for (size_t level = l->box.low[p]; level <= l->box.high[p]; level++)
+            at[level] += l->volume / width * (l->value - mean);
+    }
+    for (size_t level = 0; level < n; level++) {
+        variance += at[level] * at[level] / (double)n;
+        effect[level] += at[level];
+    }
+    return variance;
+}
+
+/* The variance that both explain together. Each leaf is added at the corners of its box; sums along rows and
+ * columns then fill the boxes. */
+static double variance_of_pair(const forest *f, double mean, size_t p, size_t q) {
+    size_t n = f->of->n_levels[p], m = f->of->n_levels[q], width = m + 1;
+    double variance = 0;
+    memset(f->grid, 0, (n + 1) * width * sizeof *f->grid);
+    for (size_t i = 0; i < f->n_leaves; i++) {
+        const box *b = &f->leaves[i].box;
+        double area = (double)(b->high[p] - b->low[p] + 1) / (double)n *
+                      (double)(b->high[q] - b->low[q] + 1) / (double)m;
+        double part = f->leaves[i].volume / area * (f->leaves[i].value - mean);
+        f->grid[b->low[p] * width + b->low[q]] += part;
+        f->grid[b->low[p] * width + b->high[q] + 1] -= part;
+        f->grid[(b->high[p] + 1u) * width + b->low[q]] -= part;
+        f->grid[(b->high[p] + 1u) * width + b->high[q] + 1] += part;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m; j++) {
+            double *at = &f->grid[i * width + j];
+            *at +=
+                (i ? at[-(ptrdiff_t)width] : 0) + (j ? at[-1] : 0) - (i && j ? at[-(ptrdiff_t)width - 1] : 0);
+            variance += *at * *at / (double)(n * m);
+        }
+    return variance;
+}
+
+static void add_tree(forest *f, tt__importance *out) {
+    double alone[TT__PARAMS_MAX], mean = tree_mean(f);
+    out->mean += mean;
+    for (size_t i = 0; i < f->n_leaves; i++)
+        f->total += f->leaves[i].volume * (f->leaves[i].value - mean) * (f->leaves[i].value - mean);
+    for (size_t p = 0; p < f->of->n_params; p++)
+        out->alone[p] += alone[p] = add_alone(f, mean, p, out->effect[p]);
+    for (size_t p = 0; p < f->of->n_params; p++)
+        for (size_t q = 0; q < p; q++)
+            out->pair[p][q] += variance_of_pair(f, mean, p, q) - alone[p] - alone[q];
+}
+
+/* Sums over trees become means and shares. */
+static void finish(const forest *f, tt__importance *out, size_t n_trees) {
+    double total = f->total > 0 ? f->total : 1;
+    out->rest = f->total > 0;
+    out->mean /= (double)n_trees;
+    for (size_t p = 0; p < f->of->n_params; p++) {
+        out->rest -= out->alone[p] /= total;
+        for (size_t level = 0; level < f->of->n_levels[p]; level++)
+            out->effect[p][level] /= (double)n_trees;
+        for (size_t q = 0; q < p; q++) {
+            out->pair[p][q] = out->pair[p][q] > 0 ? out->pair[p][q] / total : 0; /* rounding */
+            out->rest -= out->pair[q][p] = out->pair[p][q];
+        }
+    }
+    out->rest = out->rest > 0 ? out->rest : 0;
+}
+
+tt_status tt__importance_find(tt__importance *out, const tt__importance_of *of) {
+    forest f = {.of = of, .seed = 1};
+    size_t most = 1, n_trees = ROWS_WORTH / of->n;
+    box whole = {{0}, {0}};
+    *out = (tt__importance){0};
+    for (size_t p = 0; p < of->n_params; p++) {
+        whole.high[p] = (unsigned char)(of->n_levels[p] - 1);
+        most = of->n_levels[p] > most ? of->n_levels[p] : most;
+    }
+    n_trees = n_trees > TREES_MAX ? TREES_MAX : n_trees < TREES_MIN ? TREES_MIN : n_trees;
+    f.rows = calloc(of->n, sizeof *f.rows);
+    f.leaves = calloc(of->n, sizeof *f.leaves);
+    f.grid = calloc((most + 1) * (most + 1), sizeof *f.grid);
+    tt_status status = f.rows && f.leaves && f.grid ? TT_OK : tt__fail_memory(of->n * sizeof *f.leaves);
+    for (size_t t = 0; status == TT_OK && t < n_trees; t++) {
+        for (size_t i = 0; i < of->n; i++)
+            f.rows[i] = i;
+        f.n_leaves = 0;
+        grow(&f, f.rows, of->n, &whole);
+        add_tree(&f, out);
+    }
+    if (status == TT_OK)
+        finish(&f, out, n_trees);
+    free(f.rows);
+    free(f.leaves);
+    free(f.grid);
+    return status;
+}
+
+double tt__importance_total(const tt__importance *im, size_t n_params, size_t param) {
+    double total = im->alone[param];
+    for (size_t q = 0; q < n_params; q++)
+        total += im->pair[param][q];
+    return total;
+}

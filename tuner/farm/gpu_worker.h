@@ -1,7 +1,0 @@
-/* The worker that owns the GPU: serves requests (wire.h) until the tuner closes the socket. */
-#ifndef TT_TUNER_FARM_GPU_WORKER_H
-#define TT_TUNER_FARM_GPU_WORKER_H
-
-int tt__gpu_worker(int ordinal);
-
-#endif

@@ -1,0 +1,161 @@
+/*
+ * Writes events in pieces. Each write also closes the JSON array, and the next write overwrites that end.
+ */
+#include "tuner/farm/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+enum { PIECE_BYTES = 16 * 1024, PID = 1 };
+static const char end_of_array[] = "\n]\n";
+
+struct tt__trace {
+    int fd, error; /* errno of the first write that failed */
+    double started_s;
+    off_t written; /* length without the end of the array */
+    bool any;      /* was any event written? */
+    bool begun;    /* until then events are kept, and the file is as it was */
+    char *created; /* its path, if it was not there */
+    tt__str pending;
+};
+
+static void flush(tt__trace *t) {
+    if (!t->begun)
+        return;
+    size_t len = t->pending.len;
+    tt__str_add(&t->pending, end_of_array);
+    if (tt__str_check(&t->pending) != TT_OK)
+        t->error = ENOMEM;
+    for (size_t done = 0; !t->error && done < t->pending.len;) {
+        ssize_t n = pwrite(t->fd, t->pending.text + done, t->pending.len - done, t->written + (off_t)done);
+        if (n < 0 && errno != EINTR)
+            t->error = errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    t->written += (off_t)len;
+    t->pending.len = 0;
+}
+
+/* Begins an event in a row. The caller ends its object with end_event. */
+static tt__json begin_event(tt__trace *t, const char *phase, const char *name, int row) {
+    tt__str_add(&t->pending, t->any ? ",\n" : "[\n");
+    t->any = true;
+    tt__json j = {.out = &t->pending};
+    tt__json_open(&j, NULL, '{');
+    tt__json_string(&j, "ph", phase);
+    tt__json_string(&j, "name", name);
+    tt__json_int(&j, "pid", PID);
+    tt__json_int(&j, "tid", row);
+    return j;
+}
+
+static void end_event(tt__trace *t, tt__json *j) {
+    tt__json_close(j, '}');
+    if (t->pending.len >= PIECE_BYTES)
+        flush(t);
+}
+
+static void add_time(tt__json *j, const char *key, double s) {
+    tt__json_number(j, key, s * 1e6, 12); /* the format uses microseconds */
+}
+
+/* An event that gives a process or thread a name, or its place in the order. */
+static void describe(tt__trace *t, const char *what, int row, const char *name, int place) {
+    tt__json j = begin_event(t, "M", what, row);
+    tt__json_open(&j, "args", '{');
+    if (name)
+        tt__json_string(&j, "name", name);
+    else
+        tt__json_int(&j, "sort_index", place);
+    tt__json_close(&j, '}');
+    end_event(t, &j);
+}
+
+tt_status tt__trace_open(tt__trace **out, const char *path) {
+    *out = NULL;
+    tt__trace *t = calloc(1, sizeof *t);
+    if (!t)
+        return tt__fail_memory(sizeof *t);
+    t->started_s = tt__now_s();
+    t->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (t->fd >= 0)
+        t->created = strdup(path);
+    else if (errno == EEXIST)
+        t->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (t->fd < 0) {
+        tt_status status = tt__fail(TT_E_IO, "the trace %s cannot be written: %s", path, strerror(errno));
+        free(t);
+        return status;
+    }
+    describe(t, "process_name", 0, "tiletune", 0);
+    *out = t;
+    return TT_OK;
+}
+
+void tt__trace_begin(tt__trace *t) {
+    if (!t || t->begun)
+        return;
+    t->begun = true;
+    if (ftruncate(t->fd, 0) != 0 && errno != EINVAL) /* EINVAL: it is no file, as /dev/null */
+        t->error = errno;
+    flush(t);
+}
+
+int tt__trace_close(tt__trace **trace) {
+    tt__trace *t = *trace;
+    *trace = NULL;
+    if (!t)
+        return 0;
+    flush(t);
+    if (close(t->fd) != 0 && !t->error)
+        t->error = errno;
+    int error = t->error;
+    if (t->created && !t->begun)
+        unlink(t->created);
+    free(t->created);
+    tt__str_free(&t->pending);
+    free(t);
+    return error;
+}
+
+void tt__trace_row(tt__trace *t, int row, const char *name) {
+    if (!t)
+        return;
+    describe(t, "thread_name", row, name, 0);
+    describe(t, "thread_sort_index", row, NULL, row);
+}
+
+void tt__trace_span(tt__trace *t, const tt__span *span) {
+    if (!t || span->begin_s <= 0 || span->end_s < span->begin_s)
+        return;
+    tt__json j = begin_event(t, "X", span->name, span->row);
+    add_time(&j, "ts", span->begin_s - t->started_s);
+    add_time(&j, "dur", span->end_s - span->begin_s);
+    const struct {
+        const char *key, *value;
+    } args[] = {{"kernel", span->kernel}, {"config", span->config}, {"note", span->note}};
+    tt__json_open(&j, "args", '{');
+    for (size_t i = 0; i < sizeof args / sizeof *args; i++)
+        if (args[i].value)
+            tt__json_string(&j, args[i].key, args[i].value);
+    tt__json_close(&j, '}');
+    end_event(t, &j);
+}
+
+void tt__trace_count(tt__trace *t, const char *name, const tt__count *counts, int n) {
+    if (!t)
+        return;
+    tt__json j = begin_event(t, "C", name, 0);
+    add_time(&j, "ts", tt__now_s() - t->started_s);
+    tt__json_open(&j, "args", '{');
+    for (int i = 0; i < n; i++)
+        tt__json_int(&j, counts[i].name, counts[i].value);
+    tt__json_close(&j, '}');
+    end_event(t, &j);
+}

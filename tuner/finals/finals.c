@@ -1,0 +1,447 @@
+/*
+ * Chooses the entrants of the finals, and how long each stage measures.
+ */
+#include "tuner/finals/finals.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/measure/stats.h"
+#include "tuner/run/tune.h"
+
+/* Screening medians are right within a few percent, so slower configurations cannot win. */
+static const double within_reach = 1.06;
+
+const double tt__indistinct = 1.001;
+
+/* With a budget, a default that is slower by so much is not measured again: that may take most of it. */
+static const double hopeless = 1.25;
+
+/* With the incumbent and the default this makes TT__FINALISTS_MAX. More may enter in heats where screening
+ * says less: it varies by 1 % below BRIEF_US, and loads each kernel once. */
+enum { CONTENDERS_MAX = 26, COPIES_MAX = 3, BRIEF_US = 100, BRIEF_HEATS = 2, SHORT_HEATS = 3 };
+
+/* Every stage has another number of rounds, so that samples of two stages are never paired. Where the last
+ * one is held again, all that are still in get new samples. */
+typedef struct stage {
+    tt__rounds rounds;
+    /* limits on entrants of the next stage: their number, and their distance from the leader */
+    size_t contenders, copies;
+    double within;
+    /* A short problem's times vary by several percent, and half a percent is wanted. A stage then takes so
+     * many times as long; the last one as much longer, if it did not decide. A brief one's depend on where
+     * the code lies. A stage then loads the kernels so often, at other addresses. Neither with a budget. */
+    int times_if_short, loads_if_brief;
+} stage;
+static const stage stages[] = {
+    {{7, 7, 0.03, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03, 1, 2}, /* the same in every heat */
+    {{9, 21, 0.04, 1}, 11, 2, 1.02, 4, 7},
+    {{22, 30, 0.05, 1}, 6, 1, 1.01, 4, 15},
+    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1}, 0, 0, 0, 3, TT__FINAL_ROUNDS},
+};
+enum { STAGES = sizeof stages / sizeof *stages };
+/* With a budget, trials need long launches more than the finals do: these have the last stage alone, with
+ * fewer rounds. */
+static const tt__rounds if_long = {11, 30, 0.16, 1};
+/* Fewer yet if the time left is short, but not fewer than this. */
+enum { LONG_LEAST = 5 };
+
+/* Times of different stages differ by up to 1 %. An exhaustive run should show how close all entrants are, so
+ * they stay until the last stage, which takes so many times as long. */
+enum { ALL_TIMES = 2 };
+
+/* Does the best take less than this, and is there no budget? */
+static bool is_below(const tt__session *s, const tt__search *search, double us) {
+    return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < us;
+}
+
+/* Is a budget spent on long launches? */
+static bool is_long(const tt__search *search) {
+    return isfinite(search->limits.deadline_s) && search->best != TT__NOTHING &&
+           tt__search_best_us(search) >= TT__LONG_US;
+}
+
+/* How many times CONTENDERS_MAX may enter without a budget. */
+static size_t heats_of(const tt__session *s, const tt__search *search) {
+    return is_below(s, search, TT__SHORT_US) ? SHORT_HEATS : is_below(s, search, BRIEF_US) ? BRIEF_HEATS : 1;
+}
+
+/* Do all entrants stay until the last stage? */
+static bool keeps_all(const tt__session *s) {
+    return isinf(s->end_s) && s->opts->effort == TT_EFFORT_EXHAUSTIVE;
+}
+
+/* ---- Planning ------------------------------------------------------------------------------------------ */
+
+static bool passed(const tt__search *search, int64_t i) {
+    return search->known[i] == TT__TRIED && search->trials[i].status == TT__TRIAL_OK;
+}
+
+/* Is it slower than this many times the best, by screening? */
+static bool is_beyond(const tt__search *search, int64_t i, double times) {
+    return search->trials[i].time_us > search->trials[search->best].time_us * times;
+}
+
+/* With n contenders. Launches take a little longer than their times: there is the flush, too. */
+static double last_s(const tt__search *search, size_t n) {
+    static const double slack = 1.5, setup_s = 0.1;
+    enum { BESIDE_US = 60 };
+    double launch_s = (tt__search_best_us(search) + BESIDE_US) * 1e-6, sum_s = 0;
+    size_t beside = search->t->operation->moves ? COPIES_MAX : 1; /* the default is at least one */
+    for (const stage *st = stages + (is_long(search) ? STAGES - 1 : 0); st < stages + STAGES; st++) {
+        const tt__rounds *rounds = is_long(search) ? &if_long : &st->rounds;
+        if (st->contenders > 0 && n <= st->contenders)
+            continue;
+        sum_s += fmax(rounds->worth_s, rounds->least * (double)(n + beside) * launch_s);
+        n = st->contenders > 0 ? st->contenders : n;
+    }
+    return setup_s + slack * sum_s;
+}
+
+size_t tt__finals_contenders(const tt__search *search, double *expected_s) {
+    const size_t most = is_long(search) ? stages[STAGES - 2].contenders : CONTENDERS_MAX;
+    size_t n = 0;
+    for (int64_t i = 0; i < (int64_t)search->space.n && n < most; i++)
+        n += passed(search, i) && !is_beyond(search, i, within_reach);
+    while ((*expected_s = last_s(search, n)) > search->limits.finals_s && n > 1)
+        n--;
+    return n;
+}
+
+/* ---- Nominating ---------------------------------------------------------------------------------------- */
+
+/* The place of an entrant, or f->n. */
+static size_t place_of(const tt__finals *f, const tt__search *of, int64_t index) {
+    size_t i = 0;
+    while (i < f->n && f->entrants[i].c != &of->space.items[index])
+        i++;
+    return i;
+}
+
+static int enter(tt__finals *f, const tt__search *of, int64_t index) {
+    const size_t at = place_of(f, of, index);
+    if (at == f->n)
+        f->entrants[f->n++] = (tt__entrant){.c = &of->space.items[index], .of = of, .index = index};
+    return (int)at;
+}
+
+/* Enters the `most` fastest configurations of a search by screening. */
+static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
+    if (search->best == TT__NOTHING)
+        return;
+    for (size_t k = 0; k < most; k++) {
+        int64_t next = TT__NOBODY;
+        for (int64_t i = 0; i < (int64_t)search->space.n; i++)
+            if (passed(search, i) && !is_beyond(search, i, within_reach) && place_of(f, search, i) == f->n &&
+                (next == TT__NOBODY || search->trials[i].time_us < search->trials[next].time_us))
+                next = i;
+        if (next == TT__NOBODY)
+            break;
+        enter(f, search, next);
+    }
+}
+
+tt_status tt__finals_needed(const tt__session *s, const tt__search *search, int64_t needed[TT__NEEDED]) {
+    tt__winner w;
+    bool found;
+    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
+    needed[0] = found ? tt__strategy_member(&search->space, w.kernel, w.config) : TT__NOBODY;
+    needed[1] = tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning gained */
+    return TT_OK;
+}
+
+/* The best of each earlier run's finals. */
+typedef struct earlier {
+    const tt__search *search;
+    size_t n;
+    struct {
+        int64_t run_id, index;
+        int n_samples; /* the last stage has most */
+        double time_us;
+    } runs[CONTENDERS_MAX];
+} earlier;
+
+static tt_status note_earlier(void *user, const tt__trial_row *row) {
+    earlier *e = user;
+    int64_t index = tt__strategy_member(&e->search->space, row->kernel, row->config);
+    size_t i = 0;
+    if (index == TT__NOTHING || !passed(e->search, index) || row->trial->status != TT__TRIAL_OK)
+        return TT_OK;
+    double time_us = row->trial->time_us * e->search->space.items[index].weight;
+    while (i < e->n && e->runs[i].run_id != row->run_id)
+        i++;
+    if (i == CONTENDERS_MAX)
+        return TT_OK;
+    bool later = i < e->n && row->trial->n_samples > e->runs[i].n_samples;
+    bool faster = i < e->n && row->trial->n_samples == e->runs[i].n_samples && time_us < e->runs[i].time_us;
+    if (i < e->n && !later && !faster)
+        return TT_OK;
+    e->n += i == e->n;
+    e->runs[i].run_id = row->run_id;
+    e->runs[i].index = index;
+    e->runs[i].n_samples = row->trial->n_samples;
+    e->runs[i].time_us = time_us;
+    return TT_OK;
+}
+
+/* Several runs may each have found a winner, as those of a cluster. All of them enter. */
+static tt_status enter_earlier(tt__session *s, const tt__search *search, tt__finals *f) {
+    earlier e = {.search = search};
+    TT_TRY(tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_FINAL, note_earlier,
+                            &e));
+    for (size_t i = 0; i < e.n; i++)
+        enter(f, search, e.runs[i].index);
+    return TT_OK;
+}
+
+tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *f) {
+    int64_t needed[TT__NEEDED];
+    *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
+    for (size_t i = 0; i < TT__NEEDED; i++) { /* a trial may change the leading template */
+        TT_TRY(tt__finals_needed(s, search, needed));
+        if (needed[i] != TT__NOBODY && s->n_lanes == 0) /* a lane has tried them */
+            TT_TRY(tt__search_try(s, search, (size_t)needed[i]));
+        if (s->backend->ops->await_until) /* a default, unlike the stored winner, may be left out */
+            s->backend->ops->await_until(s->backend, search->limits.deadline_s);
+    }
+    f->is_long = is_long(search);
+    f->stage = f->is_long ? STAGES - 1 : 0;
+    if (s->call->only_finals)
+        TT_TRY(enter_earlier(s, search, f));
+    double expected_s;
+    const size_t most =
+        isinf(s->end_s) ? heats_of(s, search) * CONTENDERS_MAX : tt__finals_contenders(search, &expected_s);
+    enter_best(f, search, most > f->n ? most - f->n : 0);
+    if (needed[0] != TT__NOBODY && passed(search, needed[0]))
+        f->at_incumbent = enter(f, search, needed[0]);
+    f->n_contenders = f->n;
+    if (needed[1] != TT__NOBODY && passed(search, needed[1]) &&
+        (isinf(s->end_s) || !is_beyond(search, needed[1], hopeless)))
+        f->at_default = enter(f, search, needed[1]);
+    enter_best(f, copy, COPIES_MAX);
+    return TT_OK;
+}
+
+/* ---- Eliminating --------------------------------------------------------------------------------------- */
+
+static bool is_measured(const tt__trial *t) {
+    return t->status == TT__TRIAL_OK && t->time_us > 0;
+}
+
+/* The first place after the contenders and the default. */
+static size_t first_copy(const tt__finals *f) {
+    return f->n_contenders + (f->at_default >= (int)f->n_contenders);
+}
+
+bool tt__finals_took_part(const tt__finals *f, int at) {
+    return at != TT__NOBODY && !f->entrants[at].out && is_measured(&f->trials[at]);
+}
+
+tt__ratio tt__compare_trials(const tt__trial *a, const tt__trial *b) {
+    if (a->n_samples == b->n_samples && a->n_samples > 0)
+        return tt__paired_ratio(a->samples_us, b->samples_us, (size_t)a->n_samples);
+    double ratio = a->time_us / b->time_us;
+    return (tt__ratio){ratio, ratio, ratio};
+}
+
+double tt__finals_middle_us(const tt__finals *f, int i) {
+    const tt__trial *t = &f->trials[i];
+    return t->n_samples > 0 ? tt__lower_mean(t->samples_us, (size_t)t->n_samples) : t->time_us;
+}
+
+int tt__finals_best(const tt__finals *f) {
+    int best = TT__NOBODY;
+    for (int i = 0; i < (int)f->n_contenders; i++)
+        if (tt__finals_took_part(f, i) &&
+            (best == TT__NOBODY || tt__finals_middle_us(f, i) < tt__finals_middle_us(f, best)))
+            best = i;
+    return best;
+}
+
+/* Eliminates entrants in places [first, end): those after the best `most`, and those slower than `within`
+ * times the best. */
+static void eliminate(tt__finals *f, size_t first, size_t end, size_t most, double within) {
+    double us[TT__ENTRANTS_MAX], least = INFINITY;
+    for (size_t i = first; i < end; i++) {
+        us[i] = tt__finals_took_part(f, (int)i) ? tt__finals_middle_us(f, (int)i) : INFINITY;
+        least = fmin(least, us[i]);
+    }
+    for (size_t i = first; i < end; i++) {
+        size_t before = 0;
+        for (size_t k = first; k < end; k++)
+            before += us[k] < us[i] || (us[k] == us[i] && k < i);
+        bool stays = before < most && us[i] <= within * least;
+        f->entrants[i].out |= !stays && (int)i != f->at_default && (int)i != f->at_incumbent;
+    }
+}
+
+/* ---- Holding ------------------------------------------------------------------------------------------- */
+
+static size_t n_in(const tt__finals *f, size_t end) {
+    size_t n = 0;
+    for (size_t i = 0; i < end; i++)
+        n += !f->entrants[i].out;
+    return n;
+}
+
+static bool is_last(const tt__finals *f) {
+    return f->stage + 1 == STAGES;
+}
+
+static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const tt__finals *f) {
+    const stage *st = &stages[f->stage];
+    tt__rounds rounds = f->is_long ? if_long : st->rounds;
+    if (is_below(s, search, TT__SHORT_US) && (f->again || !is_last(f)))
+        rounds.worth_s *= st->times_if_short;
+    if (is_below(s, search, BRIEF_US))
+        rounds.loads = st->loads_if_brief;
+    if (keeps_all(s))
+        rounds.worth_s *= ALL_TIMES;
+    if (f->is_long)
+        rounds.least = (int)fmin(rounds.least, f->n_fitting);
+    return rounds;
+}
+
+/* As it was measured, not weighed. */
+static double screened_us(const tt__entrant *e) {
+    return e->of->trials[e->index].time_us / e->c->weight;
+}
+
+/* The default does not compete, so that only the last stage needs it. */
+static bool waits(const tt__finals *f, size_t i, const stage *st) {
+    return st->contenders > 0 && (int)i == f->at_default && i >= f->n_contenders;
+}
+
+/* In a recording, eliminated entrants in places [first, end) have only an earlier stage, with fewer
+ * rounds. */
+static void drop_earlier(tt__finals *f, size_t first, size_t end) {
+    int most = 0;
+    for (size_t i = first; i < end; i++)
+        if (!f->entrants[i].out && f->trials[i].n_samples > most)
+            most = f->trials[i].n_samples;
+    for (size_t i = first; i < end; i++)
+        f->entrants[i].out |= f->trials[i].n_samples < most;
+}
+
+/* Is each contender slower than the fastest beyond the noise, or as fast to users? */
+static bool is_decided(const tt__finals *f) {
+    const int best = tt__finals_best(f);
+    for (int i = 0; i < (int)f->n_contenders; i++) {
+        if (i == best || !tt__finals_took_part(f, i))
+            continue;
+        const tt__ratio ratio = tt__compare_trials(&f->trials[i], &f->trials[best]);
+        if (ratio.low <= 1 && ratio.high >= tt__indistinct)
+            return false;
+    }
+    return true;
+}
+
+/* How many rounds of the stage end before the deadline? Each has a lap, and others come before them. */
+static double n_fitting(const tt__search *search, const tt__finals *f) {
+    const double brief_s = 0.1; /* a budget may be exceeded by so much */
+    const double left_s = fmax(search->limits.deadline_s - tt__now_s(), brief_s);
+    double lap_us = 0;
+    for (size_t k = 0; k < f->n_now; k++)
+        lap_us += screened_us(&f->entrants[f->now[k]]);
+    return left_s / (lap_us * 1e-6) - if_long.loads - 1;
+}
+
+/* Begins the next stage, if there is one: those still in are measured again. */
+static bool begin_stage(const tt__session *s, const tt__search *search, tt__finals *f) {
+    if (f->stage == STAGES && !f->again && is_below(s, search, TT__SHORT_US) && !is_decided(f)) {
+        f->again = true;
+        f->stage--;
+    }
+    for (; f->stage < STAGES; f->stage++) {
+        size_t most = keeps_all(s) ? CONTENDERS_MAX + 1
+                                   : stages[f->stage].contenders; /* the incumbent may be one more */
+        if (!is_last(f) && n_in(f, f->n_contenders) <= most)
+            continue; /* few enough */
+        if (f->interleaved && tt__now_s() > s->end_s)
+            return false; /* the budget */
+        f->n_now = f->heat = 0;
+        for (size_t i = 0; i < f->n; i++)
+            if (!f->entrants[i].out && !waits(f, i, &stages[f->stage]))
+                f->now[f->n_now++] = i;
+        f->n_fitting = n_fitting(search, f);
+        const int least = f->is_long ? LONG_LEAST : stages[f->stage].rounds.least;
+        if (f->n_fitting < least && (f->is_long || f->interleaved)) /* the first stage of others is short */
+            f->n_now = 0; /* the stage before it decides, or the screening */
+        return f->n_now > 0;
+    }
+    return false;
+}
+
+/* Takes over what a stage measured. An entrant that is missing from the recording is eliminated. */
+static void end_stage(const tt__search *search, tt__finals *f) {
+    const stage *st = &stages[f->stage++];
+    for (size_t k = 0; k < f->n_now; k++) {
+        tt__entrant *e = &f->entrants[f->now[k]];
+        f->fresh[k].weight = e->c->weight;
+        f->trials[f->now[k]] = f->measured[f->now[k]] = f->fresh[k];
+        if (e->of == search && search->t->operation->objective >= 0)
+            tt__trial_weigh(&f->trials[f->now[k]], e->c->weight);
+        e->out = !is_measured(&f->fresh[k]);
+    }
+    f->n_now = 0;
+    drop_earlier(f, 0, f->n_contenders);
+    drop_earlier(f, first_copy(f), f->n);
+    f->interleaved = true;
+    if (f->stage == STAGES)
+        return;
+    eliminate(f, 0, f->n_contenders, st->contenders, st->within);
+    eliminate(f, first_copy(f), f->n, st->copies, INFINITY);
+}
+
+static size_t n_heats(const tt__finals *f) {
+    return (f->n_now + TT__FINALISTS_MAX - 1) / TT__FINALISTS_MAX;
+}
+
+/* Divides the stage into heats. Their sizes differ by at most one. */
+bool tt__finals_next(const tt__session *s, const tt__search *search, tt__finals *f, tt__heat *heat) {
+    if (f->status != TT_OK || (f->n_now == 0 && !begin_stage(s, search, f)))
+        return false;
+    const size_t heats = n_heats(f), first = f->n_now * f->heat / heats;
+    *heat = (tt__heat){.n = f->n_now * (f->heat + 1) / heats - first,
+                       .rounds = rounds_of(s, search, f),
+                       .trials = f->fresh + first};
+    for (size_t i = 0; i < heat->n; i++) {
+        const tt__entrant *e = &f->entrants[f->now[first + i]];
+        heat->c[i] = e->c;
+        heat->lap_us += screened_us(e);
+    }
+    return true;
+}
+
+void tt__finals_ended(const tt__search *search, tt__finals *f, tt_status status) {
+    f->status = status;
+    if (status == TT_OK && ++f->heat == n_heats(f))
+        end_stage(search, f);
+}
+
+/* Without finals the screening decides, and all entrants return. */
+static void fall_back(tt__finals *f) {
+    for (size_t i = 0; i < f->n; i++) {
+        tt__entrant *e = &f->entrants[i];
+        f->trials[i] = e->of->trials[e->index];
+        e->out = false;
+    }
+}
+
+tt_status tt__finals_conclude(const tt__session *s, tt__finals *f) {
+    char text[TT__PROBLEM_TEXT_MAX];
+    if (f->status != TT_OK)
+        tt__session_message(s, "%s: the finals failed (%s); the winner is the best of %s",
+                            tt__problem_text(text, &f->entrants[0].of->problem), tt_last_error(),
+                            f->interleaved ? "those that went well" : "the screening");
+    for (size_t i = 0; i < f->n && f->interleaved; i++)
+        if (is_measured(&f->measured[i]))
+            TT_TRY(tt__session_store(s, f->entrants[i].of->problem_id, f->entrants[i].c, TT__STAGE_FINAL,
+                                     &f->measured[i]));
+    if (n_in(f, f->n_contenders) == 0) /* no contender has passed the last stage, or any stage */
+        f->interleaved = false;
+    if (!f->interleaved)
+        fall_back(f);
+    return TT_OK;
+}

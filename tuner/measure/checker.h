@@ -1,0 +1,98 @@
+/*
+ * The operands on the device, and the kernels of the checker (verify.cu), which fill and compare them.
+ */
+#ifndef TT_TUNER_MEASURE_CHECKER_H
+#define TT_TUNER_MEASURE_CHECKER_H
+
+#include "base/workload.h"
+#include "gpu/kernel.h"
+#include "kernel/model/template.h"
+
+/* An operand on the device. An area is [guard][array][guard], in whole 16-byte words. */
+typedef struct tt__area {
+    size_t bytes, head; /* size of the area; offset of the array in it */
+    CUdeviceptr live;   /* the copy that the tested kernel works on */
+    CUdeviceptr
+        before; /* contents before a run, of `inout` and of an `in` that no seed makes again; 0: not kept */
+    CUdeviceptr reference; /* expected contents of `out` and `inout`; 0: unknown */
+    CUdeviceptr written;   /* for `out`: one bit for each byte that the reference writes; 0: none */
+    CUdeviceptr operand;   /* address of the array in `live`, as kernels get it */
+    double tolerance;      /* how far a number may be off */
+    tt__arg_value scalar;
+} tt__area;
+
+typedef struct tt__verifier {
+    const tt__driver *cu;
+    CUstream stream;
+    tt__problem problem;
+    tt__workload work;
+    tt__area areas[TT__OPERANDS_MAX];
+    void *operands[TT__OPERANDS_MAX]; /* of tt__kernel_launch */
+    CUdeviceptr findings;
+    CUevent events[2]; /* around the launch of the kernel; the CPU stand-in knows them by their flag */
+    CUlibrary library;
+    CUfunction fill, check_fill, numbers, squares, written, poison, compare, compare_numbers, spread, sum;
+    uint64_t kept; /* checksum of all data that runs are compared with */
+} tt__verifier;
+
+/* The kernels of the checker (verify.cu), and the candidate to compile them with. It has no template. */
+extern const tt__builtin tt__checker[];
+extern const size_t tt__n_checker;
+void tt__verify_candidate(tt__candidate *out, const tt__workload *w);
+
+/* Bytes of device memory that a verifier for this workload needs. */
+int64_t tt__verify_bytes(const tt__workload *w);
+
+/* Fills device memory with random bits. `bytes` is rounded down to a multiple of 4. */
+tt_status tt__verifier_randomise(const tt__verifier *v, CUdeviceptr ptr, size_t bytes);
+
+/* Gives the __constant__ arrays of a loaded kernel their data. TT_E_TEMPLATE if one has another size. */
+tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel);
+/* Copies operand i's initial contents to `to`, asynchronously. Does nothing if they do not matter. */
+CUresult tt__verifier_initial(const tt__verifier *v, int i, CUdeviceptr to);
+/* Copies the first slot to all other slots, `stride` bytes apart. `bytes` is a multiple of 16. */
+CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t bytes, size_t stride,
+                             size_t n_slots);
+
+/* ---- What tt__verifier_open and tt__verify share ---- */
+
+enum { TT__GUARD = 4096 };
+
+/* The result of comparing one operand. On the device a cleared set follows. */
+typedef struct tt__finding {
+    uint64_t n, first; /* number of different 16-byte words; offset in the area of a different byte */
+} tt__finding;
+enum { TT__FINDINGS_BYTES = TT__OPERANDS_MAX * sizeof(tt__finding) };
+
+/* The layout of an operand, and whether a copy is kept. */
+size_t tt__verify_shift(const tt__workload *w);
+size_t tt__verify_area_bytes(const tt__workload *w, int i);
+bool tt__verify_is_result(const tt__array *a);
+bool tt__verify_is_known(const tt__workload *w, const tt__array *a);
+bool tt__verify_is_kept(const tt__array *a);
+bool tt__verify_has_numbers(const tt__workload *w); /* operands that are made or compared as numbers */
+bool tt__verify_is_masked(const tt__workload *w, const tt__array *a);
+unsigned tt__verify_seed(const tt__workload *w, int i);
+CUdeviceptr tt__verify_finding(const tt__verifier *v, int i);
+
+/* Queues a kernel of the checker over n items. */
+CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void **args);
+CUresult tt__verify_fill(const tt__verifier *v, CUdeviceptr ptr, size_t bytes, unsigned seed, int inverted);
+CUresult tt__verify_move(const tt__verifier *v, CUdeviceptr to, CUdeviceptr from, size_t bytes);
+/* Makes the area at `to` like operand i's before a run: from the copy that is kept, or of random bits. */
+CUresult tt__verify_renew(const tt__verifier *v, int i, CUdeviceptr to, int inverted);
+
+/* Queues the comparison of an operand, or of its guards at `at`. */
+CUresult tt__verify_area(tt__verifier *v, int i);
+CUresult tt__verify_guards(tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found);
+/* Clears the findings, queues `look` for each buffer, and waits for all queued work. */
+tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, int i),
+                           tt__finding found[TT__OPERANDS_MAX], const char *what);
+/* Computes a checksum of all data that runs are compared with. */
+tt_status tt__verify_sum(tt__verifier *v, uint64_t *out);
+/* Queues restoring `inout` and poisoning results. */
+CUresult tt__verify_poison(tt__verifier *v);
+
+enum { TT__SEED_INPUT = 1, TT__SEED_OUTPUT = 2 };
+
+#endif

@@ -1,0 +1,345 @@
+/*
+ * The memory pool, the gate and the events.
+ */
+#include "tuner/measure/measure.h"
+
+enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4, SMALL_PLACES = 32 };
+static const size_t gib = (size_t)1 << 30, large_bytes = (size_t)256 << 20;
+
+static size_t round_up(size_t n) {
+    return (n + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+}
+
+tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room) {
+    size_t flush = L2_TIMES * (size_t)gpu->l2_bytes;
+    tt__slots s = {.n = 1, .bytes = bytes, .stride = bytes};
+    if (warm)
+        return s;
+    if (bytes < flush) /* enough slots that none is in the cache when it is used again */
+        s.n = flush / bytes + 2;
+    if (bytes < flush || bytes < large_bytes) {
+        /* The ratio of two times differs by half a percent from place to place. */
+        size_t places = room / 8 / bytes;
+        places = places < SMALL_PLACES ? places : SMALL_PLACES;
+        s.n = s.n > places ? s.n : places;
+    } else {
+        /* Address bits decide how accesses spread over memory channels, 1 and 2 GiB among them
+         * (docs/limits.md, "Rows 128 KB apart"). Four slots an odd number of GiB apart differ in these
+         * bits. */
+        size_t apart = (((bytes + gib - 1) / gib) | 1) * gib;
+        for (s.n = PLACES; s.n > 1 && (s.n - 1) * apart + bytes > room;)
+            s.n--;
+        s.stride = s.n > 1 ? apart : bytes;
+        s.are_places = s.n > 1;
+    }
+    return s;
+}
+
+static size_t all_bytes(const tt__slots *s) {
+    return s->n > 0 ? (s->n - 1) * s->stride + s->bytes : 0;
+}
+
+/* The layout is [copies][flush][slots]. All slots but the first are copies of it. */
+static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *gpu, size_t room) {
+    size_t touched = 0;
+    for (int i = 0; i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        if (!tt__array_is_buffer(a))
+            continue;
+        pool->offsets[i] = touched;
+        touched += round_up((size_t)tt__array_bytes(a) + SHIFT_MAX);
+    }
+    pool->warm = w->warm;
+    pool->slots = tt__slots_for(touched, gpu, w->warm, room);
+    if (w->copy_bytes)
+        pool->copies = tt__slots_for(2 * round_up((size_t)w->copy_bytes + SHIFT_MAX), gpu, w->warm, 0);
+    if (!pool->warm)
+        pool->flush_bytes = TT__FLUSH_TIMES * (size_t)gpu->l2_bytes / SLOT_ALIGN * SLOT_ALIGN;
+    pool->flush_at = all_bytes(&pool->copies);
+    pool->slots_at = pool->flush_at + pool->flush_bytes;
+    pool->bytes = pool->slots_at + all_bytes(&pool->slots);
+}
+
+int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu) {
+    tt__bench_pool pool = {0};
+    lay_out(&pool, w, gpu, 0);
+    return (int64_t)pool.bytes;
+}
+
+/* Without the gate, times of small sizes are less precise. So a missing gate is no error. */
+static void open_gate(tt__bench_pool *pool) {
+    enum { DEVICEMAP = 2 };
+    void *host = NULL;
+    const tt__driver *cu = pool->cu;
+    if (cu->cuMemHostAlloc(&host, sizeof(uint32_t), DEVICEMAP) != CUDA_SUCCESS)
+        return;
+    pool->gate = host;
+    *pool->gate = 1;
+    if (cu->cuMemHostGetDevicePointer(&pool->gate_device, host, 0) != CUDA_SUCCESS ||
+        cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ) !=
+            CUDA_SUCCESS ||
+        cu->cuStreamSynchronize(pool->stream) != CUDA_SUCCESS) {
+        cu->cuMemFreeHost(host);
+        pool->gate = NULL;
+    }
+}
+
+/* Tries again with fewer places if memory is short. */
+static tt_status allocate(tt__bench_pool *pool, const tt__gpu *gpu, size_t room) {
+    for (;; room = room < gib ? 0 : room - room / 8) {
+        lay_out(pool, &pool->verifier->work, gpu, room);
+        CUresult r = pool->cu->cuMemAlloc(&pool->base, pool->bytes);
+        if (r != CUDA_ERROR_OUT_OF_MEMORY || room == 0)
+            return tt__cu_check(r, "cuMemAlloc (%zu bytes to measure in)", pool->bytes);
+    }
+}
+
+tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu) {
+    const tt__driver *cu = verifier->cu;
+    size_t available, total;
+    *pool = (tt__bench_pool){.cu = cu, .stream = verifier->stream, .verifier = verifier};
+    TT_TRY(tt__cu_check(cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
+    for (int i = 0; i < verifier->work.n && !verifier->work.moves; i++)
+        pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
+    tt_status status;
+    TT_GOTO(allocate(pool, gpu, available / 2)); /* leave memory for other processes */
+    for (int i = 0; i < 2 * TT__TRAIN_MAX; i++)
+        TT_GOTO(tt__cu_check(cu->cuEventCreate(&pool->events[i], CU_EVENT_DEFAULT), "cuEventCreate"));
+    open_gate(pool);
+    return TT_OK;
+out:
+    tt__pool_close(pool);
+    return status;
+}
+
+/* The address of an operand in a slot, if arrays begin at this offset from a multiple of 16. */
+static CUdeviceptr place(const tt__bench_pool *pool, size_t slot, int operand, int offset) {
+    return pool->base + pool->slots_at + slot * pool->slots.stride + pool->offsets[operand] +
+           (unsigned)offset;
+}
+
+static CUresult restore(const tt__bench_pool *pool, size_t slot, bool inputs) {
+    const tt__workload *w = &pool->verifier->work;
+    CUresult r = CUDA_SUCCESS;
+    for (int i = 0; i < w->n && r == CUDA_SUCCESS; i++)
+        if (inputs || w->arrays[i].direction == TT__INOUT)
+            r = tt__verifier_initial(pool->verifier, i, place(pool, slot, i, w->offset));
+    return r;
+}
+
+tt_status tt__pool_fill(tt__bench_pool *pool) {
+    const tt__slots *slots = &pool->slots;
+    /* Random bits everywhere except in the other slots: zeros would be faster than real data. */
+    TT_TRY(tt__verifier_randomise(pool->verifier, pool->base, pool->slots_at + slots->bytes));
+    CUresult r = restore(pool, 0, true);
+    if (r == CUDA_SUCCESS)
+        r = tt__verifier_spread(pool->verifier, pool->base + pool->slots_at, slots->bytes, slots->stride,
+                                slots->n);
+    TT_TRY(tt__cu_check(r, "filling the arrays to measure with"));
+    return tt__cu_check(pool->cu->cuStreamSynchronize(pool->stream), "filling the arrays to measure with");
+}
+
+void tt__pool_close(tt__bench_pool *pool) {
+    const tt__driver *cu = pool->cu;
+    for (int i = 0; i < 2 * TT__TRAIN_MAX; i++)
+        if (pool->events[i])
+            cu->cuEventDestroy(pool->events[i]);
+    if (pool->gate)
+        cu->cuMemFreeHost((void *)(uintptr_t)pool->gate);
+    if (pool->base)
+        cu->cuMemFree(pool->base);
+    *pool = (tt__bench_pool){0};
+}
+
+/* Overwrites the L2 cache, so that a launch finds neither its own data nor another's there. */
+static CUresult flush(tt__bench_pool *pool) {
+    enum { THREADS = 256, BLOCKS_MAX = 2048 };
+    long long n = (long long)(pool->flush_bytes / sizeof(uint32_t));
+    long long blocks = (n + THREADS - 1) / THREADS;
+    unsigned seed = 1, inverted = 0;
+    CUdeviceptr at = pool->base + pool->flush_at;
+    if (n == 0)
+        return CUDA_SUCCESS;
+    return pool->cu->cuLaunchKernel(pool->verifier->fill,
+                                    (unsigned)(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX), 1, 1, THREADS, 1,
+                                    1, 0, pool->stream, (void *[]){&at, &n, &seed, &inverted}, NULL);
+}
+
+/* Does it have buffers of its own, as some copies do? */
+static bool is_apart(const tt__bench_pool *pool, const tt__timed *thing) {
+    return thing->copy && pool->copies.n > 0;
+}
+
+/* The first of each kind in a train runs once untimed, so that it is as warm as the others. */
+static bool leads(const tt__bench_pool *pool, const tt__timed *things, int i) {
+    return i == 0 || is_apart(pool, &things[i]) != is_apart(pool, &things[i - 1]);
+}
+
+/* Moves on to the next slot. */
+static void turn(tt__slots *slots) {
+    slots->next = (slots->next + 1) % slots->n;
+}
+
+/* The operands of the next launch. */
+typedef struct operands {
+    CUdeviceptr places[TT__OPERANDS_MAX];
+    void *at[TT__OPERANDS_MAX];
+} operands;
+
+static void choose_operands(operands *out, tt__bench_pool *pool, const tt__timed *thing) {
+    const tt__verifier *v = pool->verifier;
+    for (int k = 0; k < v->work.n; k++) {
+        bool buffer = tt__array_is_buffer(&v->work.arrays[k]);
+        out->places[k] = buffer ? place(pool, pool->slots.next, k, thing->offset) : 0;
+        out->at[k] = buffer ? &out->places[k] : v->operands[k];
+    }
+    if (is_apart(pool, thing)) {
+        CUdeviceptr slot = pool->base + pool->copies.next * pool->copies.stride;
+        out->places[0] = slot;
+        out->places[1] = slot + pool->copies.bytes / 2;
+        out->at[0] = &out->places[0];
+        out->at[1] = &out->places[1];
+        turn(&pool->copies);
+    } else if (!pool->stays) {
+        turn(&pool->slots);
+    }
+}
+
+/* Queues what comes before a launch: it restores `inout` buffers, and flushes. */
+static CUresult prepare(operands *out, tt__bench_pool *pool, const tt__timed *thing) {
+    CUresult r = CUDA_SUCCESS;
+    if (pool->renews && !is_apart(pool, thing))
+        r = restore(pool, pool->slots.next, false);
+    choose_operands(out, pool, thing);
+    return r == CUDA_SUCCESS ? flush(pool) : r;
+}
+
+static CUresult launch(tt__bench_pool *pool, const tt__timed *thing, const operands *o) {
+    return thing->enqueue ? thing->enqueue(thing->self, o->at, pool->stream)
+                          : tt__kernel_launch(thing->kernel, pool->cu, thing->launch, o->at, pool->stream);
+}
+
+static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
+    operands o;
+    CUresult r = prepare(&o, pool, thing);
+    if (r == CUDA_SUCCESS)
+        r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
+    if (r == CUDA_SUCCESS)
+        r = launch(pool, thing, &o);
+    if (r == CUDA_SUCCESS)
+        r = pool->cu->cuEventRecord(pool->events[2 * i + 1], pool->stream);
+    return r;
+}
+
+static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, float *us, CUresult *failed) {
+    const tt__driver *cu = pool->cu;
+    *failed = CUDA_SUCCESS;
+    if (pool->gate) {
+        *pool->gate = 0;
+        TT_TRY(tt__cu_check(
+            cu->cuStreamWaitValue32(pool->stream, pool->gate_device, 1, CU_STREAM_WAIT_VALUE_GEQ),
+            "cuStreamWaitValue32"));
+    }
+    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
+        /* The timed launch overwrites the events of the untimed one. */
+        if (pool->warm && leads(pool, things, i))
+            *failed = enqueue(pool, &things[i], i);
+        if (*failed == CUDA_SUCCESS)
+            *failed = enqueue(pool, &things[i], i);
+    }
+    if (pool->gate)
+        *pool->gate = 1;
+    TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "measuring"));
+    for (int i = 0; i < n && *failed == CUDA_SUCCESS; i++) {
+        float ms;
+        TT_TRY(tt__cu_check(cu->cuEventElapsedTime(&ms, pool->events[2 * i], pool->events[2 * i + 1]),
+                            "cuEventElapsedTime"));
+        us[i] = ms * 1e3f;
+    }
+    return TT_OK;
+}
+
+/* Queue entries of one launch in a train: its kernels, and the copies that restore its buffers. */
+static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
+    const tt__workload *w = &pool->verifier->work;
+    int n = thing->enqueue ? thing->n_enqueued : 0;
+    for (int i = 0; i < (thing->enqueue ? 0 : thing->launch->n_passes); i++)
+        n += thing->launch->passes[i].off ? 0 : 1 + thing->launch->passes[i].repeats;
+    for (int i = 0; i < w->n && pool->renews && !is_apart(pool, thing); i++)
+        n += w->arrays[i].direction == TT__INOUT;
+    return n;
+}
+
+/* The number of things to queue at once. Warm ones form a train. */
+static int at_once(const tt__bench_pool *pool, const tt__timed *things, int n) {
+    int i = 0, used = 0;
+    if (!pool->warm)
+        return 1;
+    for (; i < n; i++) {
+        used += wagons(pool, &things[i]) * (leads(pool, things, i) ? 2 : 1);
+        if (i > 0 && used > TT__TRAIN_MAX)
+            break;
+    }
+    return i;
+}
+
+tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bool together, float *us,
+                        CUresult *failed) {
+    *failed = CUDA_SUCCESS;
+    pool->stays = together && pool->slots.are_places;
+    for (int i = 0, few; i < n && *failed == CUDA_SUCCESS; i += few) {
+        few = at_once(pool, things + i, n - i);
+        TT_TRY(time_few(pool, things + i, few, us + i, failed));
+    }
+    if (pool->stays)
+        turn(&pool->slots);
+    return TT_OK;
+}
+
+bool tt__pool_prepares(const tt__bench_pool *pool) {
+    return pool->flush_bytes > 0 || pool->renews;
+}
+
+tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n) {
+    const tt__timed none = {.copy = false};
+    CUresult r = CUDA_SUCCESS;
+    pool->stays = false;
+    for (int i = 0; i < n && r == CUDA_SUCCESS; i++) {
+        const tt__timed *t = thing ? thing : &none;
+        operands o;
+        r = prepare(&o, pool, t);
+        if (r == CUDA_SUCCESS && thing)
+            r = launch(pool, t, &o);
+    }
+    return tt__cu_check(r, "a train of launches");
+}
+
+/* Reads what `flush` writes. The L2 cache then holds nothing else, and nothing that memory lacks. */
+static CUresult wash(tt__bench_pool *pool) {
+    CUdeviceptr at = pool->base + pool->flush_at;
+    long long n = (long long)(pool->flush_bytes / sizeof(uint32_t));
+    unsigned seed = 1;
+    CUdeviceptr sum = pool->verifier->findings; /* it is cleared before it is used */
+    return tt__verify_launch(pool->verifier, pool->verifier->sum, n, (void *[]){&at, &n, &seed, &sum});
+}
+
+tt_status tt__pool_launch(tt__bench_pool *pool, const tt__timed *thing, const tt__around *around) {
+    operands o;
+    bool renews = pool->renews && !is_apart(pool, thing);
+    pool->slots.next = pool->copies.next = 0;
+    choose_operands(&o, pool, thing);
+    CUresult r = renews ? restore(pool, 0, false) : CUDA_SUCCESS;
+    if (pool->warm && r == CUDA_SUCCESS)
+        r = launch(pool, thing, &o);
+    if (pool->warm && renews && r == CUDA_SUCCESS)
+        r = restore(pool, 0, false);
+    if (!pool->warm && r == CUDA_SUCCESS)
+        r = wash(pool);
+    TT_TRY(tt__cu_check(r, "preparing a launch to count"));
+    TT_TRY(tt__cu_check(pool->cu->cuStreamSynchronize(pool->stream), "preparing a launch to count"));
+    TT_TRY(around->begin(around->user));
+    r = launch(pool, thing, &o);
+    CUresult ended = pool->cu->cuStreamSynchronize(pool->stream);
+    TT_TRY(around->end(around->user));
+    return tt__cu_check(r == CUDA_SUCCESS ? ended : r, "a launch to count");
+}

@@ -1,0 +1,325 @@
+// The checker's own kernels, which fill, poison and compare arrays. They work on areas: an area is an array between two
+// guards, and has a whole number of 16-byte words. Only the kernels for numbers know the type of an element.
+
+typedef unsigned long long u64;
+
+static __device__ unsigned int mix(u64 i, unsigned int seed) {
+    unsigned int h = (unsigned int)i * 0x9e3779b1u ^ ((unsigned int)(i >> 32) + seed) * 0x85ebca77u;
+    h = (h ^ (h >> 16)) * 0x7feb352du;
+    h = (h ^ (h >> 15)) * 0x846ca68bu;
+    return h ^ (h >> 16);
+}
+
+#define GRID_STRIDE(i, n)                                                                                    \
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < (u64)(n); i += (u64)gridDim.x * blockDim.x)
+
+// The result of comparing an array.
+typedef struct finding {
+    u64 n;     // 16-byte words that are wrong
+    u64 first; // byte of the area
+} finding;
+
+static __device__ void found(finding *f, u64 byte) {
+    atomicAdd(&f->n, 1ull);
+    atomicMin(&f->first, byte);
+}
+
+// words[i] = random bits of i, or their inverse.
+extern "C" __global__ void tt_fill(unsigned int *words, long long n, unsigned int seed, int inverted) {
+    const unsigned int turn = inverted ? ~0u : 0u;
+    GRID_STRIDE(i, n) words[i] = mix(i, seed) ^ turn;
+}
+
+// Finds bytes that have changed since tt_fill wrote them, from byte `begin` to before `end`.
+extern "C" __global__ void tt_check_fill(const unsigned int *words, long long begin, long long end, unsigned int seed,
+                                         finding *f) {
+    const long long first = begin / 4, n = (end + 3) / 4 - first;
+    GRID_STRIDE(i, n) {
+        const long long at = 4 * (first + (long long)i);
+        unsigned int changed = words[first + i] ^ mix(first + i, seed);
+        if (at < begin)
+            changed &= ~0u << 8 * (begin - at);
+        if (at + 4 > end)
+            changed &= ~0u >> 8 * (at + 4 - end);
+        if (changed)
+            found(f, at + (__ffs((int)changed) - 1) / 8);
+    }
+}
+
+// ---- Results
+
+// Finds the bytes that the reference writes: a bit for each byte, set if it was written. The reference ran twice, over
+// random bits and over their inverse. A byte that kept both must not be written.
+extern "C" __global__ void tt_written(const unsigned int *once, const unsigned int *twice, long long n,
+                                      unsigned int seed, unsigned short *written) {
+    GRID_STRIDE(i, n) {
+        unsigned int bits = 0;
+#pragma unroll 1 // short code: this runs once, and the first trial waits for its compilation
+        for (u64 w = 4 * i; w < 4 * i + 4; w++) {
+            const unsigned int before = mix(w, seed), changed = (once[w] ^ before) | (twice[w] ^ ~before);
+            for (int k = 0; k < 4; k++)
+                bits |= (changed >> 8 * k & 255) ? 1u << (4 * (w & 3) + k) : 0u;
+        }
+        written[i] = (unsigned short)bits;
+    }
+}
+
+// Four bits as the bytes of a word, all ones where set.
+static __device__ unsigned int spread(unsigned int bits) {
+    return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
+}
+
+// Before a run, every byte that must be written gets the reference with the bits of `flip` inverted. So a byte that a
+// kernel leaves out is wrong. All other bytes get the value that they must keep.
+extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n,
+                                     unsigned int flip) {
+    GRID_STRIDE(i, n) {
+        const unsigned int bits = written[i];
+        uint4 v = ref[i];
+        v.x ^= spread(bits) & flip;
+        v.y ^= spread(bits >> 4) & flip;
+        v.z ^= spread(bits >> 8) & flip;
+        v.w ^= spread(bits >> 12) & flip;
+        out[i] = v;
+    }
+}
+
+// Finds 16-byte words that differ.
+extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long n, finding *f) {
+    GRID_STRIDE(i, n) {
+        const uint4 x = a[i], y = b[i];
+        if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w)
+            found(f, 16 * i);
+    }
+}
+
+// A sum over words and their places. A stray write changes it.
+extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsigned int seed, u64 *sum) {
+    u64 own = 0;
+    GRID_STRIDE(i, n) own += (u64)mix(i ^ words[i], seed) * (2 * i + 1);
+    atomicAdd(sum, own);
+}
+
+// Copies the arrays of the first slot into all later slots.
+extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long stride, long long n_slots) {
+    for (long long s = 1 + blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, words) slots[s * stride + i] = slots[i];
+}
+
+// ---- Numbers. Kernels that only move bits do not need this part, and save its compilation.
+#if NUMBERS
+
+// As tt__type of base/type.h.
+enum { BOOL = 1, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64, E4M3, E5M2 };
+
+static __device__ float half_to_float(unsigned short h) {
+    const unsigned int sign = (unsigned int)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023;
+    if (exponent == 0)
+        return (sign ? -1.0f : 1.0f) * (float)mantissa * 5.9604644775390625e-8f; // 2^-24
+    return __uint_as_float(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
+}
+
+// Rounds towards zero, which is good enough for random data.
+static __device__ unsigned short float_to_half(float f) {
+    const unsigned int bits = __float_as_uint(f), sign = bits >> 16 & 0x8000;
+    const int exponent = (int)(bits >> 23 & 255) - 112;
+    if (exponent <= 0)
+        return (unsigned short)sign;
+    return (unsigned short)(sign | (exponent >= 31 ? 0x7bffu : (unsigned int)exponent << 10 | (bits >> 13 & 1023)));
+}
+
+// An e4m3 is an f16 with a bias of 7 instead of 15, three bits of its mantissa, and a single NaN instead of the top exponent.
+static __device__ float e4m3_to_float(unsigned char e) {
+    const float size = half_to_float((unsigned short)((e & 127) << 7)) * 256;
+    return (e & 127) == 127 ? __uint_as_float(0x7fffffff) : e & 128 ? -size : size;
+}
+
+static __device__ unsigned char float_to_e4m3(float f) {
+    const unsigned short half = float_to_half(f * 0.00390625f);
+    const int size = half >> 7 & 255;
+    return (unsigned char)((half >> 8 & 128) | (size < 127 ? size : 126));
+}
+
+static __device__ double number(const void *array, u64 i, int type) {
+    switch (type) {
+    case I8: return ((const signed char *)array)[i];
+    case BOOL:
+    case U8: return ((const unsigned char *)array)[i];
+    case I16: return ((const short *)array)[i];
+    case U16: return ((const unsigned short *)array)[i];
+    case I32: return ((const int *)array)[i];
+    case U32: return ((const unsigned int *)array)[i];
+    case I64: return (double)((const long long *)array)[i];
+    case U64: return (double)((const u64 *)array)[i];
+    case F16: return half_to_float(((const unsigned short *)array)[i]);
+    case BF16: return __uint_as_float((unsigned int)((const unsigned short *)array)[i] << 16);
+    case E5M2: return half_to_float((unsigned short)(((const unsigned char *)array)[i] << 8));
+    case E4M3: return e4m3_to_float(((const unsigned char *)array)[i]);
+    case F32: return ((const float *)array)[i];
+    default: return ((const double *)array)[i];
+    }
+}
+
+static __device__ void put_number(void *array, u64 i, int type, double v) {
+    switch (type) {
+    case I8: ((signed char *)array)[i] = (signed char)v; break;
+    case BOOL:
+    case U8: ((unsigned char *)array)[i] = (unsigned char)v; break;
+    case I16: ((short *)array)[i] = (short)v; break;
+    case U16: ((unsigned short *)array)[i] = (unsigned short)v; break;
+    case I32: ((int *)array)[i] = (int)v; break;
+    case U32: ((unsigned int *)array)[i] = (unsigned int)v; break;
+    case I64: ((long long *)array)[i] = (long long)v; break;
+    case U64: ((u64 *)array)[i] = (u64)v; break;
+    case F16: ((unsigned short *)array)[i] = float_to_half((float)v); break;
+    case BF16: ((unsigned short *)array)[i] = (unsigned short)(__float_as_uint((float)v) >> 16); break;
+    case E5M2: ((unsigned char *)array)[i] = (unsigned char)(float_to_half((float)v) >> 8); break;
+    case E4M3: ((unsigned char *)array)[i] = float_to_e4m3((float)v); break;
+    case F32: ((float *)array)[i] = (float)v; break;
+    default: ((double *)array)[i] = v;
+    }
+}
+
+// The i-th number of a permutation of 0 to n - 1. Four reversible rounds shuffle the numbers below a power of four that is at
+// least n. They are repeated until the result is below n.
+static __device__ u64 permuted(u64 i, u64 n, unsigned int seed) {
+    int half = 1;
+    while (half < 31 && (1ull << 2 * half) < n)
+        half++;
+    const u64 mask = (1ull << half) - 1;
+    do {
+        for (unsigned int round = 0; round < 4; round++) {
+            const u64 right = i & mask;
+            i = right << half | ((i >> half) ^ (mix(right, seed + round) & mask));
+        }
+    } while (i >= n);
+    return i;
+}
+
+enum { UNIFORM, NORMAL, SORTED, PERMUTATION };
+
+// Uniform numbers from `low` to `high` (whole numbers include both). A normal number is the sum of twelve uniform ones less 6.
+// That is near enough, and the same on every machine. Sorted numbers are uniform, each in its own n-th of the range.
+extern "C" __global__ void tt_numbers(void *array, long long n, int type, int kind, double low, double high,
+                                      unsigned int seed) {
+    const bool whole = type < F16;
+    const double width = high - low + (whole ? 1 : 0);
+    GRID_STRIDE(i, n) {
+        const double u = mix(i, seed) * 0x1p-32;
+        double v = kind == NORMAL ? -6 : kind == SORTED ? low + width * ((double)i + u) / (double)n : low + width * u;
+        for (unsigned int k = 0; k < 12 && kind == NORMAL; k++)
+            v += mix(i * 12 + k, seed) * 0x1p-32;
+        if (kind == PERMUTATION)
+            v = (double)permuted(i, (u64)n, seed);
+        put_number(array, i, type, whole ? floor(v) : v);
+    }
+}
+
+// The sum of squares of all finite numbers.
+extern "C" __global__ void tt_squares(const void *array, long long n, int type, double *sum) {
+    double own = 0;
+    GRID_STRIDE(i, n) {
+        const double v = number(array, i, type);
+        own += v - v == 0 ? v * v : 0;
+    }
+    atomicAdd(sum, own);
+}
+
+static __device__ bool close(double got, double want, double abs_tolerance, double rel_tolerance) {
+    if (got == want || (got != got && want != want))
+        return true;
+    const double off = fabs(got - want);
+    if (off - off != 0) // infinite or NaN: a relative tolerance would be infinite, too
+        return false;
+    return off <= abs_tolerance || off <= rel_tolerance * fabs(want);
+}
+
+// As tt_compare, for an array that starts `head` bytes after the start of its area. Its elements may differ by the
+// tolerance. All bytes around them must be equal.
+extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, long long n, long long head,
+                                              long long count, int type, int size, double abs_tolerance,
+                                              double rel_tolerance, finding *f) {
+    const unsigned char *as = (const unsigned char *)a, *bs = (const unsigned char *)b;
+    GRID_STRIDE(i, n) {
+        const uint4 x = a[i], y = b[i];
+        if (x.x == y.x && x.y == y.y && x.z == y.z && x.w == y.w)
+            continue;
+        for (long long byte = 16 * (long long)i; byte < 16 * (long long)i + 16; byte++) {
+            const long long element = (byte - head) / size;
+            const bool inside = byte >= head && element < count;
+            if (as[byte] == bs[byte] ||
+                (inside && close(number(as + head, element, type), number(bs + head, element, type), abs_tolerance,
+                                 rel_tolerance)))
+                continue;
+            found(f, byte);
+            break;
+        }
+    }
+}
+#endif
+
+// ---- What the GPU can do at most, for explanations
+#if PEAKS && !defined __HOSTCUDA__
+
+// So many numbers of a thread are multiplied and added at once, so often in a round (tuner/worker/peaks.c).
+enum { PEAK_NUMBERS = 8, PEAK_TURNS = 16 };
+
+#define PEAK(name, type, first, fma)                                                                         \
+    extern "C" __global__ void name(type *out, int rounds) {                                                 \
+        type s[PEAK_NUMBERS], a = (type)(first), b = (type)(first);                                          \
+        for (int k = 0; k < PEAK_NUMBERS; k++)                                                               \
+            s[k] = (type)(first) + (type)(threadIdx.x + k);                                                  \
+        for (int i = 0; i < rounds; i++)                                                                     \
+            _Pragma("unroll") for (int t = 0; t < PEAK_TURNS; t++)                                           \
+                _Pragma("unroll") for (int k = 0; k < PEAK_NUMBERS; k++) fma(s[k], a, b);                    \
+        for (int k = 1; k < PEAK_NUMBERS; k++)                                                               \
+            fma(s[0], s[k], b);                                                                              \
+        if (rounds < 0)                                                                                      \
+            out[threadIdx.x] = s[0];                                                                         \
+    }
+#define FMA(x, a, b)   x = x * a + b
+#define FMA_2(x, a, b) asm("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(x) : "r"(a), "r"(b))
+PEAK(tt_peak_fp32, float, 0.5f, FMA)
+PEAK(tt_peak_fp64, double, 0.5, FMA)
+PEAK(tt_peak_fp16, unsigned int, 0x38003800u, FMA_2)
+
+#if __CUDA_ARCH__ >= 800
+// A warp multiplies 16 x 16 by 16 x 8 halves and adds in fp32: the instruction that nvcuda::wmma becomes.
+extern "C" __global__ void tt_peak_tensor(float *out, int rounds) {
+    const unsigned int a = 0x38003800u;
+    float s[PEAK_NUMBERS][4];
+    for (int k = 0; k < PEAK_NUMBERS; k++)
+        for (int i = 0; i < 4; i++)
+            s[k][i] = (float)(threadIdx.x + k);
+    for (int i = 0; i < rounds; i++)
+#pragma unroll
+        for (int t = 0; t < PEAK_TURNS; t++)
+#pragma unroll
+            for (int k = 0; k < PEAK_NUMBERS; k++)
+                asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %4, %4, %4}, "
+                             "{%4, %4}, {%0, %1, %2, %3};"
+                             : "+f"(s[k][0]), "+f"(s[k][1]), "+f"(s[k][2]), "+f"(s[k][3])
+                             : "r"(a));
+    for (int k = 1; k < PEAK_NUMBERS; k++)
+        s[0][0] += s[k][0] + s[k][1] + s[k][2] + s[k][3];
+    if (rounds < 0)
+        out[threadIdx.x] = s[0][0];
+}
+#endif
+
+// Reads n words again and again, past the L1 cache.
+extern "C" __global__ void tt_peak_l2(const uint4 *words, long long n, int rounds, unsigned int *out) {
+    unsigned int sum = 0;
+    for (int r = 0; r < rounds; r++)
+#pragma unroll 4
+        GRID_STRIDE(i, n) {
+            uint4 v;
+            asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                         : "l"(words + i));
+            sum ^= v.x ^ v.y ^ v.z ^ v.w;
+        }
+    if (rounds < 0)
+        *out = sum;
+}
+#endif

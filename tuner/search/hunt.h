@@ -1,0 +1,41 @@
+/*
+ * A search that is under way: asks the strategy, and keeps the backend busy with what it names.
+ */
+#ifndef TT_TUNER_SEARCH_HUNT_H
+#define TT_TUNER_SEARCH_HUNT_H
+
+#include "tuner/search/search.h"
+
+typedef struct tt__hunt {
+    tt__search *search; /* borrowed */
+    const char *phase;  /* for progress */
+    enum { TT__HUNT_OVER, TT__HUNT_ROUND, TT__HUNT_REST } stage;
+    double first_s; /* of the first result */
+    size_t n_pending;
+    bool wants_default; /* it is the first request, and awaited beyond the budget */
+    size_t until;       /* this round ends with so many trials */
+    size_t rest;        /* REST: the next template begins here */
+    const tt__strategy *strategy;
+    /* Of this round: */
+    void *self;
+    tt__view view;
+    tt__points points;
+    tt__cost_model model;
+    tt__warm_starts starts;
+    tt__priors priors;
+} tt__hunt;
+
+/* Starts the search's problem in the backend, and requests the first trials. End it with tt__hunt_end, also
+ * after a failure. */
+tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, tt__hunt *out);
+/* Requests what the strategy names, as far as the backend has room. The hunt is OVER when it names nothing
+ * and nothing is in flight. */
+tt_status tt__hunt_feed(tt__session *s, tt__hunt *h);
+/* Takes a trial of the search, and feeds. */
+tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *trial);
+void tt__hunt_end(tt__hunt *h);
+
+/* Tries more configurations, within the limits. After TT_E_INTERRUPTED the search has its results so far. */
+tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase);
+
+#endif

@@ -1,0 +1,363 @@
+/*
+ * The search of one problem: lists the configurations, takes over stored trials, and stores new ones.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clean.h"
+#include "base/number.h"
+#include "tuner/run/tune.h"
+#include "tuner/search/widen.h"
+
+/* Screening stops early for configurations that cannot be the best, whatever the noise. */
+static const double hopeless = 1.25;
+
+/* Less than this is no gain that a search waits for. */
+static const double gain = 0.995;
+
+/* Configurations that are missing from a recording do not count. */
+size_t tt__search_counted(const tt__search *search) {
+    return search->n_tried - search->n_skipped - search->n_aside;
+}
+
+void tt__trial_weigh(tt__trial *trial, double weight) {
+    trial->time_us *= weight;
+    for (int i = 0; i < trial->n_samples; i++)
+        trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
+}
+
+/* May it end before all its trials? */
+static bool may_end_early(const tt__search *search) {
+    return search->limits.patience > 0 && search->t->operation->moves;
+}
+
+size_t tt__search_least(const tt__search *search) {
+    return may_end_early(search) ? search->limits.trials - search->limits.trials / 8 * 3
+                                 : tt__search_most(search);
+}
+
+/* After how many trials it ends if nothing more is gained; SIZE_MAX: not early. */
+static size_t ends_at(const tt__search *search, const tt__gains *gains) {
+    if (!may_end_early(search) || gains->best_us == 0)
+        return SIZE_MAX;
+    const size_t least = tt__search_least(search), patient = search->limits.patience * gains->at;
+    return patient > least ? patient : least;
+}
+
+static void count_gain(tt__gains *gains, const tt__trial *trial) {
+    gains->n += trial->status != TT__TRIAL_SKIPPED;
+    if (trial->status == TT__TRIAL_OK && (gains->best_us == 0 || trial->time_us < gain * gains->best_us)) {
+        gains->best_us = trial->time_us;
+        gains->at = gains->n;
+    }
+}
+
+static void compare(tt__search *search, size_t i, double time_us) {
+    double best_us = search->best == TT__NOTHING ? INFINITY : search->trials[search->best].time_us;
+    bool first = (int64_t)i <
+                 search->best; /* of two equally fast ones, the first in the space, in any order of trials */
+    if (time_us < best_us || (time_us <= best_us && first))
+        search->best = (int64_t)i;
+}
+
+/* A search compares only weighed times, so these are kept. */
+static void keep(tt__search *search, size_t i, const tt__trial *measured) {
+    tt__trial *trial = &search->trials[i];
+    *trial = *measured;
+    if (search->t->operation->objective >= 0)
+        tt__trial_weigh(trial, search->space.items[i].weight);
+    search->known[i] = TT__TRIED;
+    search->n_tried++;
+    search->n_skipped += trial->status == TT__TRIAL_SKIPPED;
+    search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
+    if (trial->status == TT__TRIAL_OK)
+        compare(search, i, trial->time_us);
+    count_gain(&search->gains, trial);
+    search->settled |= search->gains.n >= ends_at(search, &search->gains);
+}
+
+/* ---- Stored trials ------------------------------------------------------------------------------------- */
+
+typedef struct takeover {
+    const tt__session *s;
+    tt__search *search;
+    int64_t run_id; /* of the last row, and what its run gained */
+    tt__gains gains;
+    int64_t *run_of; /* each configuration's */
+    bool collects;   /* in a first pass: */
+    tt__space found; /* what a sampled space may lack */
+    size_t at;       /* of tt__strategy_next_member */
+} takeover;
+
+static tt_status collect(takeover *t, const tt__trial_row *row) {
+    const tt__template *of = NULL;
+    tt__candidate c;
+    for (size_t i = 0; i < t->search->space.n && !of; i = tt__strategy_end_of_template(&t->search->space, i))
+        of = strcmp(t->search->space.items[i].t->hash, row->hash) == 0 ? t->search->space.items[i].t : NULL;
+    tt_status status =
+        of ? tt__space_resolve(&c, of, &t->s->gpu, &t->search->problem, row->config) : TT_E_INVALID;
+    if (status != TT_OK)
+        return status == TT_E_UNSUPPORTED || status == TT_E_INVALID ? TT_OK : status;
+    return tt__space_append(&t->found, &c);
+}
+
+/* A run that finds templates without a trial goes on: they may gain. */
+static void go_on(tt__search *search) {
+    size_t n_left_out;
+    tt__search_templates(search, &n_left_out);
+    if (n_left_out == 0)
+        return;
+    search->gains.at = search->gains.n;
+    search->settled = false;
+}
+
+/* A forced run ended by its own trials, if it tried all templates. */
+static bool ended_alone(const takeover *t) {
+    const tt__space *space = &t->search->space;
+    bool tried = t->gains.n >= ends_at(t->search, &t->gains);
+    for (size_t i = 0, end; i < space->n && tried; i = end) {
+        end = tt__strategy_end_of_template(space, i);
+        tried = false;
+        for (size_t k = i; k < end && !tried; k++)
+            tried = t->run_of[k] == t->run_id;
+    }
+    return tried;
+}
+
+/* Did it exceed a shorter limit than this run's? Only its reason says which, and rounded. */
+static bool may_pass_now(const tt__session *s, const tt__trial *trial) {
+    const struct {
+        const char *begins;
+        double limit_s;
+    } limits[] = {{TT__RAN_LONGER, s->trial_timeout_s}, {TT__COMPILED_LONGER, s->compile_timeout_s}};
+    const bool searches = !s->opts->replay && !s->call->only_finals && !s->call->stored;
+    for (size_t i = 0; searches && trial->status == TT__TRIAL_TIMEOUT && i < TT__COUNT(limits); i++) {
+        const size_t n = strlen(limits[i].begins);
+        if (strncmp(trial->reason, limits[i].begins, n) == 0)
+            return limits[i].limit_s > 1.0001 * tt__strtod(trial->reason + n, NULL);
+    }
+    return false;
+}
+
+static tt_status take_over(void *user, const tt__trial_row *row) {
+    takeover *t = user;
+    tt__search *search = t->search;
+    if (!t->s->opts->replay && strcmp(row->source, "replayed") == 0)
+        return TT_OK; /* of another machine, and no evidence for this one */
+    if (t->s->opts->force && row->run_id != t->s->run_id && !t->collects)
+        return TT_OK; /* it is measured again, but once in a run: sizes may share a copy */
+    if (may_pass_now(t->s, row->trial) && (!t->collects || (search->part.of && !t->s->opts->force)))
+        return TT_OK; /* a shard's sample does not take in what is another's to try again */
+    if (t->collects)
+        return collect(t, row);
+    const int64_t i = tt__strategy_next_member(&search->space, row->kernel, row->config, &t->at);
+    if (i == TT__NOTHING || strcmp(search->space.items[i].t->hash, row->hash) != 0 ||
+        search->known[i] != TT__UNTRIED)
+        return TT_OK;
+    if (row->run_id != t->run_id) {
+        t->gains = (tt__gains){0};
+        go_on(search);
+    }
+    t->run_id = t->run_of[i] = row->run_id;
+    keep(search, (size_t)i, row->trial);
+    count_gain(&t->gains, &search->trials[i]);
+    search->settled |= ended_alone(t);
+    return TT_OK;
+}
+
+bool tt__search_competed(const tt__search *search, size_t first, size_t end) {
+    while (first < end && search->known[first] == TT__UNTRIED)
+        first++;
+    return first < end;
+}
+
+size_t tt__search_templates(const tt__search *search, size_t *n_left_out) {
+    size_t n = 0;
+    *n_left_out = 0;
+    for (size_t i = 0, end; i < search->space.n; i = end, n++) {
+        end = tt__strategy_end_of_template(&search->space, i);
+        *n_left_out += !tt__search_competed(search, i, end);
+    }
+    return n;
+}
+
+/* Stored trials count towards the effort. Templates without stored trials (new, or left out by `only`) still
+ * get their share. A small effort is not shared. */
+static void set_aside(tt__search *search, size_t most) {
+    size_t n_left_out, n = tt__search_templates(search, &n_left_out);
+    if (most == SIZE_MAX || n_left_out == 0 || most < 2 * n)
+        return;
+    size_t share = (size_t)((double)most * (double)(n - n_left_out) / (double)n);
+    if (tt__search_counted(search) > share)
+        search->n_aside = tt__search_counted(search) - share;
+}
+
+/* ---- Trying -------------------------------------------------------------------------------------------- */
+
+tt_status tt__search_submit(tt__session *s, tt__search *search, size_t i) {
+    bool timed =
+        search->t->operation->objective < 0; /* for other objectives a slow one may still be the best */
+    double cutoff =
+        search->best == TT__NOTHING || !timed ? 0 : hopeless * search->trials[search->best].time_us;
+    TT_TRY(
+        s->backend->ops->submit(s->backend, s->lane * TT__LANE_TRIALS + i, &search->space.items[i], cutoff));
+    search->known[i] = TT__PENDING;
+    return TT_OK;
+}
+
+tt_status tt__search_take(tt__session *s, tt__search *search, size_t i, tt__trial *trial) {
+    if (trial->status == TT__TRIAL_SKIPPED && s->backend->ops->await_until) {
+        search->known[i] = TT__UNTRIED; /* the budget was over before it reached a GPU */
+        search->cut = true;
+        return TT_OK;
+    }
+    trial->weight = search->space.items[i].weight;
+    TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, trial));
+    keep(search, i, trial);
+    search->n_measured++;
+    search->compile_s += trial->compile_ms * 1e-3;
+    return TT_OK;
+}
+
+/* ---- Limits -------------------------------------------------------------------------------------------- */
+
+double tt__search_best_us(const tt__search *search) {
+    size_t best = (size_t)search->best;
+    return search->best == TT__NOTHING ? 0 : search->trials[best].time_us / search->space.items[best].weight;
+}
+
+/* The number of templates without a result. */
+static size_t n_unknown(const tt__search *search) {
+    size_t n = 0;
+    for (size_t i = 0, end; i < search->space.n; i = end) {
+        end = tt__strategy_end_of_template(&search->space, i);
+        while (i < end && search->known[i] != TT__TRIED)
+            i++;
+        n += i == end;
+    }
+    return n;
+}
+
+size_t tt__search_most(const tt__search *search) {
+    const tt__limits *limits = &search->limits;
+    if (search->space.n - search->n_guests <= limits->whole && !may_end_early(search))
+        return limits->whole + search->n_guests;
+    if (search->settled)
+        return tt__search_counted(search) + n_unknown(search); /* each template is tried once */
+    bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
+                      search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
+    size_t n_left_out, most = needs_more ? limits->trials_if_short : limits->trials,
+                       end = ends_at(search, &search->gains);
+    tt__search_templates(search, &n_left_out);
+    end = end > search->n_aside && end < most + search->n_aside ? end - search->n_aside + n_left_out : most;
+    return end < most ? end : most;
+}
+
+size_t tt__search_left(const tt__search *search) {
+    size_t known = tt__search_counted(search), most = tt__search_most(search);
+    return search->n_tried < search->space.n && known < most ? most - known : 0;
+}
+
+void tt__search_aim(tt__search *search) {
+    size_t most = tt__search_most(search), known = tt__search_counted(search),
+           all = search->space.n - search->n_aside;
+    search->wanted = most < all ? most : all;
+    search->wanted = search->wanted > known ? search->wanted : known;
+}
+
+static tt_status enumerate(tt__session *s, tt__search *search) {
+    for (size_t i = 0; i < s->templates->n; i++)
+        if (tt__template_competes(s->templates, s->templates->items[i], s->opts->only, s->opts->n_only))
+            TT_TRY(tt__space_add(&search->space, s->templates->items[i], &s->gpu, &search->problem));
+    search->default_weight = search->space.n ? search->space.items[0].weight : 0;
+    for (size_t i = 0; i < search->space.n; i++)
+        search->space.items[i].weight /= search->default_weight; /* the default's time has weight 1 */
+    TT_TRY(tt__part_keep(&search->part, &search->problem, &search->space));
+    size_t n = search->space.n ? search->space.n : 1;
+    search->known = calloc(n, sizeof *search->known);
+    search->trials = calloc(n, sizeof *search->trials);
+    return search->known && search->trials ? TT_OK : tt__fail_memory(n * sizeof *search->trials);
+}
+
+/* The stored winner competes even if a shard, a sample or opts->only leaves it out. So a worse one cannot
+ * replace it. */
+static tt_status add_incumbent(tt__session *s, tt__search *search) {
+    tt__winner w;
+    tt__candidate c;
+    tt__space one = {0};
+    bool found;
+    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
+    const tt__template *t = found ? tt__template_set_find(s->templates, w.kernel) : NULL;
+    if (!t || strcmp(t->hash, w.hash) != 0 ||
+        tt__strategy_member(&search->space, w.kernel, w.config) != TT__NOTHING)
+        return TT_OK;
+    tt_status status = tt__space_resolve(&c, t, &s->gpu, &search->problem, w.config);
+    if (status == TT_OK && search->default_weight == 0)
+        search->default_weight = c.weight;
+    if (status == TT_OK)
+        status = tt__space_append(&one, &c);
+    if (status == TT_OK)
+        status = tt__search_insert(search, &one);
+    search->n_guests = status == TT_OK;
+    tt__space_free(&one);
+    return status == TT_E_UNSUPPORTED || status == TT_E_INVALID ? TT_OK : status;
+}
+
+static tt_status take_over_all(tt__session *s, tt__search *search) {
+    takeover t = {.s = s, .search = search};
+    tt_status status = TT_OK;
+    for (int pass = search->space.sampled ? 0 : 1; pass < 2; pass++) {
+        const size_t n = search->space.n ? search->space.n : 1;
+        t.collects = pass == 0;
+        if (!t.collects && !(t.run_of = calloc(n, sizeof *t.run_of))) {
+            status = tt__fail_memory(n * sizeof *t.run_of);
+            goto out;
+        }
+        TT_GOTO(tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_SCREEN,
+                                 take_over, &t));
+        if (t.collects && s->opts->force) /* what this shard will measure again */
+            TT_GOTO(tt__part_keep(&search->part, &search->problem, &t.found));
+        if (t.collects)
+            TT_GOTO(tt__search_insert(search, &t.found));
+    }
+out:
+    tt__space_free(&t.found);
+    free(t.run_of);
+    return status;
+}
+
+tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out) {
+    *out = (tt__search){.problem = *p, .limits = *limits, .part = s->call->part, .best = TT__NOTHING};
+    out->t = tt__template_set_for(s->templates, p);
+    if (!out->t)
+        return tt__fail(TT_E_UNSUPPORTED, "no kernel template does %s", p->op);
+    if (!s->presumed)
+        TT_TRY(tt__store_problem(s->store, p, &out->problem_id));
+    TT_TRY(enumerate(s, out));
+    if (!s->presumed) {
+        TT_TRY(add_incumbent(s, out));
+        TT_TRY(take_over_all(s, out));
+    }
+    go_on(out);
+    set_aside(out, tt__search_most(out));
+    tt__search_aim(out);
+    return TT_OK;
+}
+
+tt_status tt__search_try(tt__session *s, tt__search *search, size_t index) {
+    size_t id;
+    tt__trial trial;
+    if (search->known[index] != TT__UNTRIED)
+        return TT_OK;
+    TT_TRY(tt__search_submit(s, search, index));
+    TT_TRY(s->backend->ops->wait(s->backend, &id, &trial));
+    return tt__search_take(s, search, id, &trial);
+}
+
+void tt__search_close(tt__search *search) {
+    tt__space_free(&search->space);
+    free(search->known);
+    free(search->trials);
+    *search = (tt__search){.best = TT__NOTHING};
+}

@@ -1,0 +1,75 @@
+/*
+ * The search of one problem: its space, and its trials so far.
+ */
+#ifndef TT_TUNER_SEARCH_SEARCH_H
+#define TT_TUNER_SEARCH_SEARCH_H
+
+#include "tuner/session/limits.h"
+#include "tuner/search/part.h"
+#include "tuner/session/session.h"
+
+typedef struct tt__gains {
+    size_t n, at;   /* trials, and how many they were at the last gain that counts */
+    double best_us; /* its time; 0: none has passed */
+} tt__gains;
+
+typedef struct tt__search {
+    tt__problem problem;
+    tt__limits limits;
+    const tt__template *t; /* a template of its operation */
+    int64_t problem_id;
+    tt__space space;
+    tt__space_part part;   /* of the space */
+    double default_weight; /* the weight of the first one, of which the others' are multiples; 0: none is
+                              legal */
+    tt__known *known;
+    tt__trial *trials;
+    size_t n_tried, n_failed, n_measured; /* n_measured: in this run */
+    size_t n_skipped;                     /* tried, but missing from the recording */
+    size_t n_aside;  /* tried by earlier runs, and beyond their templates' share of the effort */
+    size_t n_guests; /* 1: the stored winner is here, and not of this part, sample or `only` */
+    size_t wanted;   /* number of trials that the search aims at */
+    tt__gains gains;
+    bool settled;        /* it may end before all its trials have run (limits.patience) */
+    double began_s;      /* when this run began to try */
+    double pace_s;       /* a trial takes so long; 0: not known */
+    double compile_s;    /* of all n_measured */
+    size_t n_favourites; /* compiled ahead, the first of tt__strategy_rank; 0: as many as are left */
+    bool cut;            /* the budget ended the search before */
+    int64_t best;        /* index of the best by screening; TT__NOTHING if none passed */
+} tt__search;
+
+/* Makes the space and takes over stored trials: with opts->force only this run's, and none if s->presumed.
+ * Close it with tt__search_close in any case. */
+tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out);
+/* Tries one more configuration, beyond all limits, if it is untried. The backend must have the search's
+ * problem open, and nothing else under way. */
+tt_status tt__search_try(tt__session *s, tt__search *search, size_t index);
+/* The same in two parts: the request, and its trial. */
+tt_status tt__search_submit(tt__session *s, tt__search *search, size_t index);
+tt_status tt__search_take(tt__session *s, tt__search *search, size_t index, tt__trial *trial);
+void tt__search_close(tt__search *search);
+
+/* The number of trials allowed, as far as it is known now. */
+size_t tt__search_most(const tt__search *search);
+/* The number of trials it takes at least, if there are as many configurations. */
+size_t tt__search_least(const tt__search *search);
+/* Sets `wanted`. */
+void tt__search_aim(tt__search *search);
+/* Was a configuration of this template, in [first, end), tried, or is one in flight? */
+bool tt__search_competed(const tt__search *search, size_t first, size_t end);
+/* Counts the templates for the problem, and those that have not competed. */
+size_t tt__search_templates(const tt__search *search, size_t *n_left_out);
+/* Trials that count towards the effort. */
+size_t tt__search_counted(const tt__search *search);
+/* Trials that the limits still allow; 0 if the whole space was tried. */
+size_t tt__search_left(const tt__search *search);
+/* Will the whole space be tried, in any order? */
+bool tt__search_wants_all(const tt__session *s, const tt__search *search);
+/* The time of the best so far, not weighed by an objective; 0: none passed. */
+double tt__search_best_us(const tt__search *search);
+
+/* Multiplies a trial's time and samples by its weight for the objective. */
+void tt__trial_weigh(tt__trial *trial, double weight);
+
+#endif

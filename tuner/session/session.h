@@ -1,0 +1,51 @@
+/*
+ * One tuning run: the state that all parts share, and reports to the caller.
+ */
+#ifndef TT_TUNER_SESSION_SESSION_H
+#define TT_TUNER_SESSION_SESSION_H
+
+#include "db/store.h"
+#include "kernel/model/template.h"
+#include "tuner/backend/backend.h"
+#include "tuner/strategy/strategy.h"
+#include "tuner/search/warm_starts.h"
+
+struct tt__ahead;
+struct tt__search;
+struct tt__tune_call;
+
+typedef struct tt__session {
+    tt__store *store;
+    const tt__template_set *templates;
+    tt__backend *backend;
+    struct tt__ahead *ahead; /* NULL: nothing is compiled, or nothing ahead */
+    tt__trace *trace;
+    const tt__strategy *strategy; /* NULL: chosen for each search */
+    const struct tt__tune_call *call;
+    const tt_tune_opts *opts;
+    tt__gpu gpu;
+    const int *devices; /* n_gpus of them, unless it is a replay */
+    size_t n_gpus;      /* that are alike and share the search; at least 1 */
+    bool presumed;      /* `gpu` is a guess; searches do not use the store until it is confirmed */
+    tt__env env;
+    int64_t gpu_id, run_id;
+    size_t lane, n_lanes; /* the backend's lane; how many are in use, or 0: only the first */
+    bool in_background;   /* an earlier problem shows its progress */
+    size_t kind, n_kinds; /* of GPUs, one after the other; each has all problems */
+    size_t at_problem, n_ended, n_problems;
+    double started_s, end_s; /* end_s: end of the budget, or INFINITY */
+    double trial_timeout_s, compile_timeout_s;
+    tt__winners elsewhere; /* winners of earlier runs, where a search may start */
+} tt__session;
+
+/* These call opts->on_progress and opts->on_message, if set. */
+void tt__session_progress(const tt__session *s, const struct tt__search *search, const char *phase);
+void tt__session_message(const tt__session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a span from *since_s until now to the tuner's own row of the timeline, and sets *since_s to now. */
+void tt__session_phase(const tt__session *s, const char *name, const tt__problem *p, double *since_s);
+
+/* Stores a trial of this run. */
+tt_status tt__session_store(const tt__session *s, int64_t problem_id, const tt__candidate *c, tt__stage stage,
+                            const tt__trial *trial);
+
+#endif

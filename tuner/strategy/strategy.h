@@ -1,0 +1,95 @@
+/*
+ * A search strategy sees the space and the trials so far, and names the configuration to try next. It does
+ * not know whether trials are measured or replayed, nor when the search ends.
+ */
+#ifndef TT_TUNER_STRATEGY_STRATEGY_H
+#define TT_TUNER_STRATEGY_STRATEGY_H
+
+#include "tuner/strategy/priors.h"
+
+typedef enum tt__known { TT__UNTRIED = 0, TT__PENDING, TT__TRIED } tt__known;
+
+/* The input of a strategy; all borrowed. Trials are added during the search. Arrays have space->n members. */
+typedef struct tt__view {
+    const tt__space *space;
+    const tt__points *points;
+    const tt__cost_model *model;
+    const tt__known *known;
+    const tt__trial *trials; /* valid where `known` is TT__TRIED */
+    const size_t *starts;    /* n_starts members that did well elsewhere, most promising first */
+    size_t n_starts;
+    const tt__priors *priors; /* NULL: none */
+    bool hurried;             /* there is a time limit, so that compile times count */
+    size_t n_favourites;      /* compiled ahead: the first of tt__strategy_rank as the search begins */
+} tt__view;
+
+enum { TT__NOTHING = -1 };
+
+typedef struct tt__strategy {
+    const char *name;
+    const char *summary; /* a line for the help */
+    size_t window;       /* trials in flight at the beginning; SIZE_MAX: unlimited */
+    tt_status (*open)(void **self, const tt__view *view, uint64_t seed);
+    /* Names an untried index. TT__NOTHING: ask again after the next trial; if none is pending, the search
+     * ends. By the next call the index is pending or tried. */
+    tt_status (*next)(int64_t *index, void *self, const tt__view *view);
+    void (*close)(void *self);
+    /* Lists up to `most` untried indices that may be named soon, most probable first, and returns their
+     * number. Each needs a cubin that no tried or pending one has, and no favourite. May be NULL. */
+    size_t (*likely)(size_t *out, size_t most, void *self, const tt__view *view);
+} tt__strategy;
+
+/* Everything, in the order of the space. */
+extern const tt__strategy tt__strategy_exhaustive;
+/* Everything, in random order, as a baseline for the others. */
+extern const tt__strategy tt__strategy_random;
+/* The best by the model's costs, corrected for each parameter. It leaves out what cannot win. */
+extern const tt__strategy tt__strategy_model;
+/* Goes from a start to its best neighbour until there is no better one, then to another start. */
+extern const tt__strategy tt__strategy_local;
+/* Crosses and mutates the best. */
+extern const tt__strategy tt__strategy_genetic;
+/* The largest expected improvement, by a Gaussian process over the model. */
+extern const tt__strategy tt__strategy_surrogate;
+
+/* Does a cost model predict times? */
+bool tt__strategy_modelled(const tt__view *view);
+/* How many trials to have in flight, where so many processes compile at once. With a cost model, the more
+ * trials there are, the less one more changes the next choice. Without, each result may change it much. */
+size_t tt__strategy_window(const tt__strategy *s, const tt__view *view, size_t n_tried, size_t n_compilers);
+
+/* TT_E_INVALID lists the known names. */
+tt_status tt__strategy_find(const tt__strategy **out, const char *name);
+/* Strategy n; NULL after the last. */
+const tt__strategy *tt__strategy_at(size_t n);
+
+/* ---- What strategies share ---- */
+
+/* Was it tried, with a time? */
+bool tt__strategy_passed(const tt__view *view, size_t index);
+/* Lists up to `most` of the fastest so far, fastest first, and returns their number. `out` has room for one
+ * more. */
+size_t tt__strategy_leaders(size_t *out, size_t most, const tt__view *view);
+/* The fastest so far, or TT__NOTHING. */
+int64_t tt__strategy_fastest(const tt__view *view);
+/* The chance of each configuration to pass: the smallest share that passed among those with its template or
+ * one of its values. A failure is used for nothing else. */
+void tt__strategy_odds(double *odds, const tt__view *view);
+/* The end of the configurations that have the template of `first`. Each template's configurations are
+ * together. */
+size_t tt__strategy_end_of_template(const tt__space *space, size_t first);
+/* The index of a kernel's configuration (NULL: its first one), or TT__NOTHING. */
+int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config);
+/* The same, looked for from *at on, which moves after it: stored rows have nearly the order of the space. */
+int64_t tt__strategy_next_member(const tt__space *space, const char *kernel, const char *config, size_t *at);
+/* The index of the default configuration of the template of `of`, or TT__NOTHING. */
+int64_t tt__strategy_default(const tt__space *space, size_t of);
+/* Lists the untried indices, fastest by the model first. *out has n items; free it, also after a failure. */
+tt_status tt__strategy_rank(size_t **out, size_t *n, const tt__space *space, const tt__known *known,
+                            const tt__cost_model *model);
+/* A random untried index, with equal chances; TT__NOTHING if there is none. */
+int64_t tt__strategy_any(const tt__view *view, uint64_t *random);
+/* The next untried start from *at on; TT__NOTHING if there is none. *at moves after it. */
+int64_t tt__strategy_warm_start(const tt__view *view, size_t *at);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * Each round of the finals launches all finalists in a random order, so that samples of a round are pairs.
+ * Kernels may be loaded several times, because the place of code in memory changes their times.
+ */
+#include "tuner/worker/gpu_finals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tuner/worker/gpu_energy.h"
+#include "tuner/farm/wire.h"
+#include "tuner/measure/stats.h"
+
+static tt_status read_finals(const tt__str *request, size_t at, tt__gpu_finals *f) {
+    for (int i = 0; i < f->n; i++) {
+        const tt__msg_trial *m = tt__wire_take(request, &at, sizeof *m);
+        if (!m)
+            return TT_E_IO;
+        memcpy(&f->m[i], m, sizeof *m); /* it may be unaligned in the message */
+        f->cubins[i] = tt__wire_take(request, &at, f->m[i].cubin_size);
+        if (!f->cubins[i])
+            return TT_E_IO;
+    }
+    return TT_OK;
+}
+
+static void unload_finals(tt__gpu_state *g, tt__gpu_finals *f) {
+    for (int i = 0; i < f->n_loaded; i++)
+        tt__kernel_unload(&f->loaded[i], g->cu);
+    free(f->loaded);
+    f->loaded = NULL;
+    f->n_loaded = 0;
+}
+
+/* Loads in the given order. Earlier loads stay, so that new kernels get other addresses. */
+static tt_status load_finals(tt__gpu_state *g, tt__gpu_finals *f, const int *order) {
+    f->kernels = f->loaded + f->n_loaded;
+    f->n_loaded += f->n;
+    for (int k = 0; k < f->n; k++) {
+        int i = order[k];
+        TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, f->cubins[i], f->m[i].cubin_size, &f->m[i].symbols,
+                               &f->m[i].launch));
+        TT_TRY(tt__verifier_constants(&g->verifier, &f->kernels[i]));
+    }
+    return TT_OK;
+}
+
+/* Shuffles the order of a round. A warm launch finds the L2 cache as its neighbour left it, so neighbours
+ * must change. The order is the same in every run. */
+static void shuffle(int *order, int n, uint32_t *state) {
+    for (int i = n - 1; i > 0; i--) {
+        *state = *state * 1664525u + 1013904223u;
+        int k = (int)((*state >> 8) % (uint32_t)(i + 1)), held = order[i];
+        order[i] = order[k];
+        order[k] = held;
+    }
+}
+
+/* Times all finalists once, in the given order. */
+static tt_status run_lap(tt__gpu_state *g, tt__gpu_finals *f, const int *order, float *us) {
+    tt__timed things[TT__FINALISTS_MAX];
+    CUresult failed;
+    for (int k = 0; k < f->n; k++)
+        things[k] = tt__gpu_timed(&f->kernels[order[k]], &f->m[order[k]]);
+    TT_TRY(tt__gpu_time_steadily(g, things, f->n, true, us, &failed));
+    return tt__cu_check(failed, "launch in the finals");
+}
+
+/* Each lap times all finalists in another order, so that neither order nor drift favours one. */
+static tt_status run_round(tt__gpu_state *g, tt__gpu_finals *f, int round, int laps, int *order,
+                           uint32_t *state) {
+    float us[TT__FINALISTS_MAX];
+    for (int lap = 0; lap < laps; lap++) {
+        shuffle(order, f->n, state);
+        TT_TRY(run_lap(g, f, order, us));
+        for (int k = 0; k < f->n; k++)
+            f->of_round[order[k]][lap] = us[k];
+    }
+    for (int i = 0; i < f->n; i++)
+        f->trials[i].samples_us[round] = (float)tt__midmean(f->of_round[i], (size_t)laps);
+    return TT_OK;
+}
+
+static tt_status run_rounds(tt__gpu_state *g, tt__gpu_finals *f, const tt__rounds *r) {
+    int order[TT__FINALISTS_MAX], rounds = r->least, laps = 1;
+    float us[TT__FINALISTS_MAX];
+    uint32_t state = 1;
+    for (int i = 0; i < f->n; i++)
+        order[i] = i;
+    for (int load = 0, round = 0; load < r->loads; load++) {
+        shuffle(order, f->n, &state);
+        TT_TRY(load_finals(g, f, order));
+        TT_TRY(run_lap(g, f, order, us)); /* warms up */
+        if (load == 0) {
+            double begin_s = tt__now_s();
+            TT_TRY(run_lap(g, f, order, us));
+            double worth = r->worth_s / (tt__now_s() - begin_s);
+            rounds = tt__deal_rounds(r, worth, &laps);
+        }
+        for (; round < rounds * (load + 1) / r->loads; round++)
+            TT_TRY(run_round(g, f, round, laps, order, &state));
+    }
+    for (int i = 0; i < f->n; i++) {
+        f->trials[i].n_samples = rounds;
+        f->trials[i].regs = f->kernels[i].regs;
+        f->trials[i].static_shared_bytes = f->kernels[i].static_shared_bytes;
+        f->trials[i].time_us = tt__round_us(tt__median(f->trials[i].samples_us, (size_t)rounds));
+    }
+    return TT_OK;
+}
+
+/* Energies, beside the times of the rounds. */
+static tt_status run_trains(tt__gpu_state *g, tt__gpu_finals *f, double train_s) {
+    tt__timed things[TT__FINALISTS_MAX];
+    tt__energy energies[TT__FINALISTS_MAX];
+    for (int i = 0; i < f->n; i++)
+        things[i] = tt__gpu_timed(&f->kernels[i], &f->m[i]);
+    TT_TRY(tt__gpu_energy(g, things, f->n, train_s, energies));
+    for (int i = 0; i < f->n; i++) {
+        f->trials[i].energy = energies[i];
+        f->trials[i].energy.time_us = f->trials[i].time_us;
+    }
+    return TT_OK;
+}
+
+tt_status tt__gpu_finals_run(tt__gpu_state *g, const tt__str *request, tt__gpu_finals *f) {
+    size_t at = 0;
+    const tt__msg_finals *head = tt__wire_take(request, &at, sizeof *head);
+    const tt__rounds *r = head ? &head->rounds : NULL;
+    if (!head || head->n < 1 || head->n > TT__FINALISTS_MAX || r->most > TT__SAMPLES_MAX || r->least < 1 ||
+        r->most < r->least || r->loads < 1 || r->loads > r->least || !g->open)
+        return tt__fail(TT_E_INTERNAL, "a bad request for finals");
+    f->n = head->n;
+    size_t n_kernels = (size_t)(f->n * r->loads);
+    f->loaded = calloc(n_kernels, sizeof *f->loaded);
+    tt_status status =
+        f->loaded ? read_finals(request, at, f) : tt__fail_memory(n_kernels * sizeof *f->loaded);
+    if (status == TT_OK)
+        status = run_rounds(g, f, r);
+    if (status == TT_OK && head->train_s > 0)
+        status = run_trains(g, f, head->train_s);
+    unload_finals(g, f);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* The finals, as the GPU worker runs them: rounds that launch every finalist. */
+#ifndef TT_TUNER_WORKER_GPU_FINALS_H
+#define TT_TUNER_WORKER_GPU_FINALS_H
+
+#include "base/str.h"
+#include "tuner/backend/backend.h"
+#include "tuner/worker/gpu_state.h"
+
+/* Too large for the stack. */
+typedef struct tt__gpu_finals {
+    int n;
+    tt__msg_trial m[TT__FINALISTS_MAX];
+    const void *cubins[TT__FINALISTS_MAX]; /* they point into the request */
+    int n_loaded;
+    tt__kernel *loaded, *kernels; /* all of them, and those of the last load */
+    tt__trial trials[TT__FINALISTS_MAX];
+    float of_round[TT__FINALISTS_MAX][TT__LAPS_MAX];
+} tt__gpu_finals;
+
+/* Serves a request for finals; f->trials are the results. */
+tt_status tt__gpu_finals_run(tt__gpu_state *g, const tt__str *request, tt__gpu_finals *f);
+
+#endif

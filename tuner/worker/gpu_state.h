@@ -1,0 +1,39 @@
+/* What the GPU worker holds from one request to the next (gpu_worker.c, gpu_finals.c). */
+#ifndef TT_TUNER_WORKER_GPU_STATE_H
+#define TT_TUNER_WORKER_GPU_STATE_H
+
+#include "gpu/driver.h"
+#include "tuner/worker/counting.h"
+#include "tuner/farm/protocol.h"
+#include "tuner/measure/gpu_clocks.h"
+#include "tuner/measure/measure.h"
+#include "tuner/measure/verifier.h"
+
+typedef struct tt__gpu_state {
+    const tt__driver *cu;
+    tt__gpu gpu;
+    int ordinal;
+    CUcontext context;
+    double context_begin_s, context_end_s; /* while it was created; 0: already reported */
+    CUstream stream;
+    bool open;                    /* the arrays of a problem exist */
+    tt__trial_times times;        /* of the current trial */
+    tt__kernel kernel;            /* of the last trial */
+    tt__kernel reference, verify; /* of the same cubin, if they go with each configuration */
+    char key[TT__HASH_SIZE];      /* key of its cubin; "": none */
+    tt__verifier verifier;
+    tt__bench_pool pool;
+    tt__gpu_clocks clocks;
+    tt__counting counting;
+} tt__gpu_state;
+
+/* One launch of a requested configuration. */
+static inline tt__timed tt__gpu_timed(const tt__kernel *kernel, const tt__msg_trial *m) {
+    return (tt__timed){.kernel = kernel, .launch = &m->launch, .offset = m->offset, .copy = m->copy};
+}
+
+/* Times things. If the clocks fall meanwhile, tries again up to twice. */
+tt_status tt__gpu_time_steadily(tt__gpu_state *g, const tt__timed *things, int n, bool together, float *us,
+                                CUresult *failed);
+
+#endif

@@ -1,0 +1,426 @@
+/*
+ * The GPU worker is the only process that uses the device during a run. It holds the arrays of one problem,
+ * and loads, verifies and times configurations. If the CUDA context is lost, it reports the trial and exits,
+ * and the tuner starts another worker.
+ */
+#include "tuner/worker/gpu_worker.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/str.h"
+#include "gpu/device.h"
+#include "gpu/nvml.h"
+#include "gpu/nvtx.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/worker/gpu_finals.h"
+#include "tuner/worker/peaks.h"
+#include "tuner/farm/wire.h"
+#include "tuner/session/limits.h"
+#include "tuner/measure/stats.h"
+#include "tuner/measure/verify.h"
+
+enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
+
+/* `tight`: sampling stops when half the median's interval is at most this fraction of it. A configuration
+ * that cannot reach the finals needs less: the cutoff is 1.25 times the best, the limit of the finals
+ * 1.06. */
+static const double tight = 0.01, finals_reach = 1.06 / 1.25;
+
+/* From steady_us on, the first samples are enough if they agree; from TT__LONG_US on, three are. If the
+ * cutoff is that long, the launch that verifies is the only sample of a configuration `far` from the finals.
+ */
+static const double steady_us = 100, far = 1.15 / 1.25;
+enum { SCREEN_LONG = 3 };
+
+/* Longer ones would need too much of their time limit for one more launch. */
+static const double brief_us = 50e3;
+
+static const double settle_s = 0.002;
+
+/* Runs in its own thread: CUDA takes 100 ms to start, and NVML 20. A failure shows in the next reply. */
+static void *greet(void *ordinal) {
+    tt__msg_hello hello = {0};
+    tt__nvml_name(hello.gpu_name, sizeof hello.gpu_name, *(const int *)ordinal);
+    tt__wire_reply(TT__MSG_HELLO, &(struct iovec){&hello, sizeof hello}, 1);
+    return NULL;
+}
+
+/* Says hello, starts CUDA, and describes the GPU when asked. */
+static tt_status describe(tt__gpu_state *g, tt__str *request) {
+    tt__msg_described reply = {0};
+    double joules;
+    uint32_t type;
+    pthread_t greeting;
+    bool aside = pthread_create(&greeting, NULL, greet, &g->ordinal) == 0;
+    if (!aside)
+        greet(&g->ordinal);
+    tt_status status = tt__device_gpu(&g->gpu, g->ordinal);
+    if (aside)
+        pthread_join(greeting, NULL);
+    tt__fill_done(&reply.done, status);
+    if (status == TT_OK) {
+        reply.gpu = g->gpu;
+        tt__driver_version(reply.driver, sizeof reply.driver);
+        tt__driver_cuda_version(&reply.cuda_version);
+        tt__driver_open(&g->cu);
+        reply.counts_energy = !*g->gpu.mig && tt__nvml_joules(g->ordinal, &joules);
+    }
+    TT_TRY(tt__wire_recv(TT__WIRE_FD, &type, request));
+    if (type != TT__MSG_DESCRIBE)
+        return tt__fail(TT_E_INTERNAL, "message of type %u", type);
+    TT_TRY(tt__wire_reply(TT__MSG_DESCRIBED, &(struct iovec){&reply, sizeof reply}, 1));
+    return status;
+}
+
+static tt_status make_context(tt__gpu_state *g) {
+    CUdevice dev;
+    TT_TRY(tt__cu_check(g->cu->cuDeviceGet(&dev, g->ordinal), "cuDeviceGet (%d)", g->ordinal));
+    if (!g->context) /* the stream may have failed before */
+        TT_TRY(tt__cu_check(g->cu->cuDevicePrimaryCtxRetain(&g->context, dev), "cuDevicePrimaryCtxRetain"));
+    TT_TRY(tt__cu_check(g->cu->cuCtxSetCurrent(g->context), "cuCtxSetCurrent"));
+    return tt__cu_check(g->cu->cuStreamCreate(&g->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+static tt_status open_context(tt__gpu_state *g) {
+    if (g->stream)
+        return TT_OK;
+    g->context_begin_s = tt__now_s();
+    tt_status status = make_context(g);
+    g->context_end_s = tt__now_s();
+    return status;
+}
+
+static void close_problem(tt__gpu_state *g) {
+    tt__pool_close(&g->pool);
+    tt__verifier_close(&g->verifier);
+    g->open = false;
+}
+
+static tt_status check_memory(tt__gpu_state *g, const tt__problem *p, const tt__workload *w) {
+    size_t available, total;
+    char text[TT__PROBLEM_TEXT_MAX];
+    int64_t needed = tt__verify_bytes(w) + tt__pool_bytes(w, &g->gpu);
+    TT_TRY(tt__cu_check(g->cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
+    if (needed <= (int64_t)available)
+        return TT_OK;
+    return tt__fail(
+        TT_E_NO_MEMORY, "%s needs %.2f GB of device memory to verify and measure; %.2f of %.2f GB are free",
+        tt__problem_text(text, p), (double)needed * 1e-9, (double)available * 1e-9, (double)total * 1e-9);
+}
+
+/* An idle GPU needs some milliseconds of work until its clocks are up. */
+static tt_status settle(tt__gpu_state *g) {
+    enum { TURNS = 20 };
+    for (int i = 0; i < TURNS && !tt__gpu_clocks_settled(&g->clocks); i++)
+        for (double begin_s = tt__now_s(); tt__now_s() < begin_s + settle_s;)
+            TT_TRY(tt__pool_fill(&g->pool));
+    return TT_OK;
+}
+
+static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
+    size_t at = 0;
+    const tt__msg_problem *m = tt__wire_take(request, &at, sizeof *m);
+    const void *checker = m ? tt__wire_take(request, &at, m->checker_size) : NULL;
+    const void *reference = checker ? tt__wire_take(request, &at, m->reference_size) : NULL;
+    if (!checker || !reference)
+        return TT_E_IO;
+    TT_TRY(open_context(g));
+    if (g->open)
+        close_problem(g);
+    g->key[0] = '\0'; /* a loaded kernel has the constants of another problem */
+    TT_TRY(check_memory(g, &m->problem, &m->work));
+    TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, checker,
+                             m->reference_size ? reference : NULL, m->reference_size));
+    tt_status status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
+    if (status == TT_OK)
+        status = tt__pool_fill(&g->pool);
+    if (status == TT_OK)
+        status = settle(g);
+    g->open = status == TT_OK;
+    if (!g->open)
+        close_problem(g);
+    return status;
+}
+
+/* A refused launch or load is the trial's result. A lost context is returned as a failure. */
+static void refuse(tt__trial *trial, tt__trial_status status) {
+    trial->status = status;
+    tt__copy(trial->reason, sizeof trial->reason, tt_last_error());
+}
+
+tt_status tt__gpu_time_steadily(tt__gpu_state *g, const tt__timed *things, int n, bool together, float *us,
+                                CUresult *failed) {
+    enum { TRIES = 3 };
+    for (int i = 1;; i++) {
+        TT_TRY(tt__pool_time(&g->pool, things, n, together, us, failed));
+        if (*failed != CUDA_SUCCESS || tt__gpu_clocks_steady(&g->clocks) || i == TRIES)
+            return TT_OK;
+        tt__gpu_clocks_recover(&g->clocks);
+    }
+}
+
+static tt_status take_samples(tt__gpu_state *g, const tt__kernel *kernel, const tt__msg_trial *m, int n,
+                              tt__trial *trial) {
+    tt__timed things[SCREEN_MAX];
+    CUresult failed;
+    for (int i = 0; i < n; i++)
+        things[i] = tt__gpu_timed(kernel, m);
+    TT_TRY(tt__gpu_time_steadily(g, things, n, false, trial->samples_us + trial->n_samples, &failed));
+    if (failed != CUDA_SUCCESS) {
+        tt__cu_check(failed, "launch");
+        refuse(trial, TT__TRIAL_LAUNCH_ERROR);
+        return TT_OK;
+    }
+    trial->n_samples += n;
+    trial->time_us = tt__round_us(tt__median(trial->samples_us, (size_t)trial->n_samples));
+    return TT_OK;
+}
+
+static bool agree(const tt__trial *trial) {
+    return tt__relative_spread(trial->samples_us, (size_t)trial->n_samples) <= tight;
+}
+
+/* Is it right so far, and may it reach the finals? */
+static bool in_reach(const tt__msg_trial *m, const tt__trial *trial) {
+    return trial->status == TT__TRIAL_OK &&
+           (m->cutoff_us <= 0 || trial->time_us <= finals_reach * m->cutoff_us);
+}
+
+static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
+    return trial->n_samples + SCREEN_MORE <= SCREEN_MAX && in_reach(m, trial) && !agree(trial);
+}
+
+/* Verifies with the lengths of this configuration, while the largest are timed. A reference that writes what
+ * it must not is the trial's failure. `again`: its results are there. */
+static tt_status verify(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial,
+                        double *launch_us, bool again) {
+    tt__verifier *v = &g->verifier;
+    int64_t largest[TT__OPERANDS_MAX];
+    tt_status status = TT_OK;
+    for (int i = 0; i < v->work.n; i++) {
+        largest[i] = v->work.arrays[i].count;
+        if (m->checks.counts[i])
+            v->work.arrays[i].count = m->checks.counts[i];
+    }
+    if (m->checks.reference.n_passes && !again)
+        status = tt__verifier_reference(v, &g->reference, &m->checks.reference);
+    if (status != TT_OK && status != TT_E_CUDA) {
+        refuse(trial, TT__TRIAL_LAUNCH_ERROR);
+        status = TT_OK;
+    } else if (status == TT_OK) {
+        status = tt__verify(v, kernel, &m->launch, trial, launch_us);
+    }
+    if (status == TT_OK && trial->status == TT__TRIAL_OK && m->checks.verify.n_passes)
+        status = tt__verify_error(v, &g->verify, &m->checks.verify, trial);
+    for (int i = 0; i < v->work.n; i++)
+        v->work.arrays[i].count = largest[i];
+    return status;
+}
+
+/* Screens briefly, and takes more samples only if the configuration may still win. */
+static tt_status screen(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                        tt__trial *trial) {
+    const bool short_best = m->cutoff_us > 0 && m->cutoff_us < TT__LONG_US;
+    TT_TRY(take_samples(g, kernel, m, short_best ? SCREEN_FIRST : 1, trial));
+    if (trial->status != TT__TRIAL_OK || (m->cutoff_us > 0 && trial->time_us > m->cutoff_us))
+        return TT_OK;
+    if (!short_best)
+        TT_TRY(take_samples(g, kernel, m, (trial->time_us < TT__LONG_US ? SCREEN_FIRST : SCREEN_LONG) - 1,
+                            trial));
+    if (trial->status != TT__TRIAL_OK || (trial->time_us >= steady_us && agree(trial)))
+        return TT_OK;
+    do {
+        TT_TRY(take_samples(g, kernel, m, SCREEN_MORE, trial));
+    } while (needs_more(m, trial));
+    return TT_OK;
+}
+
+/* A kernel may keep state, such as a counter that is 0 at the first launch only. */
+static tt_status verify_again(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                              tt__trial *trial) {
+    char why[TT__REASON_MAX];
+    TT_TRY(verify(g, m, kernel, trial, NULL, true));
+    if (trial->status == TT__TRIAL_OK)
+        return TT_OK;
+    tt__copy(why, sizeof why, trial->reason);
+    tt__format(trial->reason, sizeof trial->reason, "right at the first launch, and later: %s", why);
+    return TT_OK;
+}
+
+/* One that may win is verified before and after it is screened. */
+static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                         tt__trial *trial) {
+    double launch_us = 0;
+    const bool long_best = m->cutoff_us >= TT__LONG_US;
+    TT_TRY(verify(g, m, kernel, trial, long_best ? &launch_us : NULL, false));
+    g->times.verified_s = tt__now_s();
+    if (trial->status != TT__TRIAL_OK)
+        return TT_OK;
+    if (long_best && launch_us > far * m->cutoff_us) {
+        trial->samples_us[trial->n_samples++] = (float)launch_us;
+        trial->time_us = tt__round_us(launch_us);
+        return TT_OK;
+    }
+    TT_TRY(screen(g, m, kernel, trial));
+    return in_reach(m, trial) && trial->time_us < brief_us ? verify_again(g, m, kernel, trial) : TT_OK;
+}
+
+/* Loads a kernel that verifies this configuration. It is a library of its own, with its own constants. */
+static tt_status load_check(tt__gpu_state *g, tt__kernel *out, const tt__msg_trial *m, const void *cubin,
+                            const tt__symbols *symbols, const tt__launch *launch) {
+    if (!launch->n_passes)
+        return TT_OK;
+    TT_TRY(tt__kernel_load(out, g->cu, cubin, m->cubin_size, symbols, launch));
+    return tt__verifier_constants(&g->verifier, out);
+}
+
+/* The kernel of a trial. If only launch parameters changed, it is the last one. */
+static tt_status load(tt__gpu_state *g, const tt__msg_trial *m, const void *cubin) {
+    const tt__workload *w = &g->verifier.work;
+    if (g->key[0] && strcmp(g->key, m->key) == 0) {
+        if (m->checks.reference.n_passes)
+            TT_TRY(tt__kernel_allow_shared(&g->reference, g->cu, &w->reference, &m->checks.reference));
+        if (m->checks.verify.n_passes)
+            TT_TRY(tt__kernel_allow_shared(&g->verify, g->cu, &w->verify, &m->checks.verify));
+        return tt__kernel_allow_shared(&g->kernel, g->cu, &m->symbols, &m->launch);
+    }
+    tt__kernel_unload(&g->kernel, g->cu);
+    tt__kernel_unload(&g->reference, g->cu);
+    tt__kernel_unload(&g->verify, g->cu);
+    g->key[0] = '\0';
+    TT_TRY(load_check(g, &g->reference, m, cubin, &w->reference, &m->checks.reference));
+    TT_TRY(load_check(g, &g->verify, m, cubin, &w->verify, &m->checks.verify));
+    TT_TRY(tt__kernel_load(&g->kernel, g->cu, cubin, m->cubin_size, &m->symbols, &m->launch));
+    TT_TRY(tt__verifier_constants(&g->verifier, &g->kernel));
+    tt__copy(g->key, sizeof g->key, m->key);
+    return TT_OK;
+}
+
+/* Fails only if this process is no longer usable. */
+static tt_status try_one(tt__gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__trial *trial) {
+    *trial = (tt__trial){0};
+    if (!g->open)
+        return tt__fail(TT_E_INTERNAL, "a trial without a problem");
+    if (load(g, m, cubin) != TT_OK) {
+        refuse(trial, TT__TRIAL_LAUNCH_ERROR);
+        return g->cu->cuCtxSynchronize() == CUDA_SUCCESS ? TT_OK : TT_E_CUDA;
+    }
+    g->times.loaded_s = g->times.verified_s = tt__now_s();
+    trial->regs = g->kernel.regs;
+    trial->static_shared_bytes = g->kernel.static_shared_bytes;
+    tt_status status = measure(g, m, &g->kernel, trial);
+    if (status != TT_OK)
+        refuse(trial, TT__TRIAL_CRASHED);
+    if (trial->status != TT__TRIAL_OK) {
+        trial->n_samples = 0;
+        trial->time_us = 0;
+    }
+    return status;
+}
+
+/* Counters that are not to be had are no failure. */
+static tt_status count(tt__gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__counted *out) {
+    const tt__timed thing = tt__gpu_timed(&g->kernel, m);
+    if (!g->open)
+        return tt__fail(TT_E_INTERNAL, "counters without a problem");
+    TT_TRY(load(g, m, cubin));
+    return tt__count_launch(out, &g->counting, &g->pool, &thing);
+}
+
+/* Reports falls of the clocks since the last time. */
+static void tell_falls(tt__gpu_state *g, tt__clock_falls *out) {
+    *out = (tt__clock_falls){g->clocks.n_falls, g->clocks.usual_mhz, g->clocks.lowest_mhz, ""};
+    tt__copy(out->why, sizeof out->why, g->clocks.why);
+    g->clocks.n_falls = 0;
+}
+
+/* Serves one request. A failure ends the worker. */
+static tt_status serve(tt__gpu_state *g, uint32_t type, const tt__str *request, tt__gpu_finals *f) {
+    if (type == TT__MSG_PROBLEM) {
+        tt__msg_opened reply = {.begin_s = g->times.begin_s};
+        tt__fill_done(&reply.done, open_problem(g, request));
+        reply.end_s = tt__now_s();
+        reply.context_begin_s = g->context_begin_s;
+        reply.context_end_s = g->context_end_s;
+        g->context_begin_s = g->context_end_s = 0;
+        TT_TRY(tt__wire_reply(TT__MSG_OPENED, &(struct iovec){&reply, sizeof reply}, 1));
+        return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
+    }
+    if (type == TT__MSG_TRIAL) {
+        size_t at = 0;
+        const tt__msg_trial *m = tt__wire_take(request, &at, sizeof *m);
+        const void *cubin = m ? tt__wire_take(request, &at, m->cubin_size) : NULL;
+        tt__msg_tried reply;
+        if (!cubin)
+            return TT_E_IO;
+        g->times.loaded_s = g->times.verified_s = g->times.begin_s;
+        tt__nvtx_push("trial", m->symbols.name[0]);
+        tt_status status = try_one(g, m, cubin, &reply.trial);
+        tt__nvtx_pop();
+        g->times.end_s = tt__now_s();
+        reply.times = g->times;
+        reply.sm_mhz = g->clocks.now_mhz;
+        tell_falls(g, &reply.falls);
+        TT_TRY(tt__wire_reply(TT__MSG_TRIED, &(struct iovec){&reply, sizeof reply}, 1));
+        return status;
+    }
+    if (type == TT__MSG_FINALS) {
+        tt__msg_finished reply = {0};
+        *f = (tt__gpu_finals){0};
+        tt__nvtx_push("finals", "");
+        tt__fill_done(&reply.done, tt__gpu_finals_run(g, request, f));
+        tt__nvtx_pop();
+        tell_falls(g, &reply.falls);
+        struct iovec parts[] = {{&reply, sizeof reply}, {f->trials, (size_t)f->n * sizeof *f->trials}};
+        TT_TRY(tt__wire_reply(TT__MSG_FINISHED, parts, 2));
+        return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
+    }
+    if (type == TT__MSG_COUNT) {
+        size_t at = 0;
+        const tt__msg_trial *m = tt__wire_take(request, &at, sizeof *m);
+        const void *cubin = m ? tt__wire_take(request, &at, m->cubin_size) : NULL;
+        tt__msg_counted reply = {0};
+        if (!cubin)
+            return TT_E_IO;
+        tt__nvtx_push("count", m->symbols.name[0]);
+        tt__fill_done(&reply.done, count(g, m, cubin, &reply.counted));
+        tt__nvtx_pop();
+        TT_TRY(tt__wire_reply(TT__MSG_COUNTED, &(struct iovec){&reply, sizeof reply}, 1));
+        return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
+    }
+    if (type == TT__MSG_PEAKS) {
+        tt__msg_peaked reply = {0};
+        tt__fill_done(&reply.done, g->open ? tt__peaks_measure(&reply.peaks, &g->pool, &g->gpu, request->text)
+                                           : tt__fail(TT_E_INTERNAL, "peaks without a problem"));
+        TT_TRY(tt__wire_reply(TT__MSG_PEAKED, &(struct iovec){&reply, sizeof reply}, 1));
+        return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
+    }
+    return tt__fail(TT_E_INTERNAL, "message of type %u", type);
+}
+
+int tt__gpu_worker(int ordinal) {
+    tt__gpu_state g = {.ordinal = ordinal, .clocks = {.ordinal = ordinal}, .counting = {.ordinal = ordinal}};
+    tt__str request = {0};
+    uint32_t type;
+    tt__gpu_finals *f = malloc(sizeof *f);         /* too large for the stack */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0); /* a context for one stream is made in half the time */
+    if (!f || describe(&g, &request) != TT_OK) {
+        tt__str_free(&request);
+        free(f);
+        return 1;
+    }
+    open_context(&g); /* in parallel with the first compiles; a failure shows with the problem */
+    do {
+        g.times.idle_s = tt__now_s();
+        if (tt__wire_recv(TT__WIRE_FD, &type, &request) != TT_OK)
+            break;
+        g.times.begin_s = tt__now_s();
+    } while (serve(&g, type, &request, f) == TT_OK);
+    tt__str_free(&request);
+    free(f);
+    return 0; /* the driver frees everything at exit */
+}
