@@ -108,8 +108,8 @@ tt_status bench_fill(bench *b, CUdeviceptr ptr, size_t bytes) {
     return run(k, k->fill, n, (void *[]){&ptr, &n}, "bench_fill");
 }
 
-static tt_status count_wrong(bench *b, const tt_problem *p, CUdeviceptr dst, CUdeviceptr src,
-                             bool transposed, uint64_t *wrong) {
+static tt_status count_wrong(bench *b, const tt_problem *p, CUdeviceptr dst, CUdeviceptr src, bool transposed,
+                             uint64_t *wrong) {
     bench_checker *k;
     TT_TRY(checker(&k, b, p->elem_size));
     long long rows = p->rows, cols = p->cols, lds = p->lds, ldd = p->ldd;
@@ -133,8 +133,8 @@ static tt_status sum(bench *b, int elem_size, CUdeviceptr array, int64_t rows, i
     return run_report(k, k->sum, rows * cols, (void *[]){&array, &r, &c, &l, &k->report}, result);
 }
 
-static tt_status judge(bench *b, const tt_problem *p, bench_check_kind kind, CUdeviceptr dst,
-                       CUdeviceptr src, uint64_t *wrong) {
+static tt_status judge(bench *b, const tt_problem *p, bench_check_kind kind, CUdeviceptr dst, CUdeviceptr src,
+                       uint64_t *wrong) {
     if (kind != BENCH_IS_PERMUTATION)
         return count_wrong(b, p, dst, src, kind == BENCH_IS_TRANSPOSE, wrong);
     uint64_t before, after;

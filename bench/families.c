@@ -5,8 +5,8 @@
 
 #include "base/grow.h"
 #include "bench/peers.h"
-#include "dispatch/plan.h"
 #include "code/nvrtc.h"
+#include "dispatch/plan.h"
 #include "kernel/space/operation.h"
 
 /* If the store knows how the copies did, only so many of the best enter. */

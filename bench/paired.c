@@ -10,8 +10,8 @@
 #include "bench/args.h"
 #include "bench/matrix.h"
 #include "bench/sizes.h"
-#include "tuner/finals/finals.h"
 #include "tuner/backend/gpu/backend_gpu.h"
+#include "tuner/finals/finals.h"
 
 enum { GIVEN_MAX = 16, BEST = 12 };
 

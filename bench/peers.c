@@ -14,8 +14,8 @@
 #include "bench/args.h"
 #include "bench/peers.h"
 #include "bench/texts.h"
-#include "gpu/device.h"
 #include "code/nvrtc.h"
+#include "gpu/device.h"
 
 const bench_peer_kind bench_peer_kinds[BENCH_PEERS] = {
     [BENCH_OURS] = {"ours", BENCH_IS_TRANSPOSE, bench_ours_open},

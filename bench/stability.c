@@ -14,8 +14,8 @@
 #include "api/matrix.h"
 #include "bench/args.h"
 #include "bench/sizes.h"
-#include "tuner/finals/elect.h"
 #include "tuner/backend/gpu/backend_gpu.h"
+#include "tuner/finals/elect.h"
 
 enum { RUNS_MAX = TT__FINALISTS_MAX, PROCESSES = 24, ROUNDS = 21, LOADS = 16 };
 static const double seconds = 0.3; /* in each process */

@@ -1,6 +1,6 @@
 /*
- * Rounds of bench-peers. The tuner's pool times them (tuner/measure/measure.h): cold and warm are the same as in
- * tuning. A graph holds many launches and is timed as one. The arrays take turns in a cold graph.
+ * Rounds of bench-peers. The tuner's pool times them (tuner/measure/measure.h): cold and warm are the same as
+ * in tuning. A graph holds many launches and is timed as one. The arrays take turns in a cold graph.
  */
 #include <dlfcn.h>
 #include <pthread.h>

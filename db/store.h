@@ -3,7 +3,8 @@
  * write it at once. Callers never see "database is locked".
  *
  * Use a tt__store from one thread at a time: open one per thread, or lock around it. Unless a function says
- * otherwise, every failure is TT_E_DB and names the file. Only this folder and kernel/expression/expr.c use SQLite.
+ * otherwise, every failure is TT_E_DB and names the file. Only this folder and kernel/expression/expr.c use
+ * SQLite.
  */
 #ifndef TT_DB_STORE_H
 #define TT_DB_STORE_H
@@ -23,8 +24,8 @@ typedef enum tt__store_mode { TT__STORE_READ_WRITE, TT__STORE_UPDATE, TT__STORE_
  * TT_E_DB: the file is no database, damaged, read-only or of a newer schema, others can write it or its
  * folder, or there is no such folder. The message says what to do. */
 tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode);
-/* Opens a file that others may have written, read-only. Use it only for merging (db/exchange/merge.h). *trusted: it
- * belongs to this user or root, and no others can write it. */
+/* Opens a file that others may have written, read-only. Use it only for merging (db/exchange/merge.h).
+ * *trusted: it belongs to this user or root, and no others can write it. */
 tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *trusted);
 /* A new temporary store, in memory or, if it grows large, in a temporary file. */
 tt_status tt__store_open_scratch(tt__store **out);

@@ -27,12 +27,12 @@ LAYERS = [  # a folder sees itself and the folders above it
     ("tuner/farm", "worker processes and their messages"),
     ("tuner/worker", "the program tiletune-worker"),
     ("tuner/strategy", "which configuration comes next"),
-    ("tuner/session", "the data of a run"),
     ("tuner/backend", "what the driver of a search needs of a device"),
+    ("tuner/session", "the data of a run"),
     ("tuner/backend/gpu", "a device"),
     ("tuner/backend/replay", "a recording"),
-    ("tuner/finals", "electing the winner"),
     ("tuner/search", "the search of a problem"),
+    ("tuner/finals", "electing the winner"),
     ("tuner/explain", "why a kernel is not faster"),
     ("tuner/run", "the top of a run"),
     ("src/api", "the public functions"),
@@ -50,6 +50,14 @@ BLIND = {  # folder: what it does not see although it stands above
     "python": ("src", "db", "tuner", "kernel_templates", "bench", "examples"),
 }
 ORDER = [folder for folder, _ in LAYERS]
+UPWARD = {  # includes against the order that are still to be mended; none may be added
+    "src/kernel/annotation/index.c", "src/kernel/model/template.c", "src/kernel/space/config.c",
+    "tuner/backend/gpu/backend_gpu.c", "tuner/backend/gpu/compilers.c", "tuner/backend/gpu/loop.c",
+    "tuner/cli/report/report_read.c", "tuner/farm/cubins.c", "tuner/farm/workers.c", "tuner/finals/elect.c",
+    "tuner/finals/energy_finals.c", "tuner/finals/finals.c", "tuner/search/hunt.c", "tuner/search/search.c",
+    "tuner/search/searches.c", "tuner/session/session.c", "tuner/session/session.h", "tuner/worker/gpu_finals.h",
+    "tuner/worker/gpu_worker.c",
+}
 CONFINED = [  # headers of others, and where they may be included
     (re.compile(r"sqlite3(ext)?\.h$"), ("db/", "src/kernel/expression/expr.c", "src/kernel/expression/functions.c"), "SQLite"),
     # Examples and benchmarks are callers, with CUDA contexts and streams of their own.
@@ -95,7 +103,7 @@ def problem(root, path, quote, name):
     theirs = layer_of(found)
     if theirs is None:
         return f'"{name}" ({found}) belongs to no layer'
-    if not sees(mine, theirs):
+    if not sees(mine, theirs) and path not in UPWARD:
         return f"{mine} may not include {theirs} ({found})"
     return None
 

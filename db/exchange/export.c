@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "db/conn.h"
-#include "db/field.h"
 #include "db/exchange/recording.h"
+#include "db/field.h"
 
 typedef struct export {
     tt__store *store;

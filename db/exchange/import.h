@@ -6,8 +6,8 @@
 
 #include "base/read_file.h"
 #include "db/conn.h"
-#include "db/field.h"
 #include "db/exchange/recording.h"
+#include "db/field.h"
 
 typedef struct tt__recorded_kernel {
     char kernel[TT__NAME_MAX];

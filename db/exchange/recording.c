@@ -1,5 +1,6 @@
 /*
- * A recording that was read: a store in memory, with one statement for each question. db/exchange/import.c fills it.
+ * A recording that was read: a store in memory, with one statement for each question. db/exchange/import.c
+ * fills it.
  */
 #include "db/exchange/recording.h"
 

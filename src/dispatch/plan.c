@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
+#include "code/nvrtc.h"
 #include "dispatch/first_use.h"
 #include "dispatch/ladder.h"
 #include "dispatch/layers.h"
-#include "code/nvrtc.h"
 #include "kernel/space/workload.h"
 
 /* A plan that is being made. */

@@ -4,8 +4,8 @@
 #include "gpu/kernel.h"
 
 #include "code/cubin.h"
-#include "gpu/fit.h"
 #include "code/lowered.h"
+#include "gpu/fit.h"
 
 tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
                                   const tt__launch *launch) {

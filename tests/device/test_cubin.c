@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "device.h"
 #include "code/cubin.h"
+#include "code/nvrtc.h"
+#include "device.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
-#include "code/nvrtc.h"
 #include "kernel/space/problem_text.h"
 
 /* Uses the first of its operation's samples that is possible here, or the default as it is. */

@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
+#include "code/nvrtc.h"
 #include "device.h"
 #include "dispatch/plan.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
-#include "code/nvrtc.h"
 #include "kernel/model/template.h"
 
 enum { SIDE = 128, BYTES = SIDE * SIDE * 8, TIMES = 20 };

@@ -84,7 +84,7 @@ static void expect_room_for(const char *kernels) {
 
 #define BOTH(SHARED)                                                                                         \
     "//@ kernel    both\n//@ block     THREADS\n//@ grid      1\n//@ shared    " SHARED "\n//@ args      "   \
-                                                                                        "y\n"
+    "y\n"
 
 /* Static and dynamic shared memory may each be less than the 48 KB that need no permission, and a kernel may
  * run twice. */

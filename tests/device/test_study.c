@@ -15,10 +15,10 @@
 #include "device.h"
 #include "gpu/device.h"
 #include "kernel/space/problem_text.h"
-#include "tuner/cli/commands/study.h"
 #include "tuner/backend/gpu/backend_gpu.h"
-#include "tuner/search/hunt.h"
+#include "tuner/cli/commands/study.h"
 #include "tuner/run/tune.h"
+#include "tuner/search/hunt.h"
 
 enum { OWN_RUNGS = 8 }; /* templates of the ladder */
 

@@ -28,8 +28,8 @@
 #include "device/device.h"
 #include "fault/sql.h"
 #include "gpu/device.h"
-#include "kernel/space/operation.h"
 #include "kernel/model/template.h"
+#include "kernel/space/operation.h"
 
 /* There are thousands of allocations. So many of them fail, and more with TT_LONG. Without it, so many SQL
  * calls and accesses, too. If $NTH_EVERY is set, all of them fail: it is the number of processes that share

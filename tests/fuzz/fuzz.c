@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "db/upkeep/check.h"
 #include "db/conn.h"
 #include "db/exchange/merge.h"
+#include "db/upkeep/check.h"
 
 bool fuzz_fresh(const uint8_t *data, size_t size) {
     uint64_t h = size, word;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "api/matrix.h"
-#include "tuner/cli/shell/options.h"
 #include "tuner/cli/pages.h"
+#include "tuner/cli/shell/options.h"
 
 enum { WORDS_MAX = 64 };
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "db/exchange/import.h"
-#include "mutate_json.h"
 #include "kernel/space/problem_text.h"
+#include "mutate_json.h"
 #include "tuner/backend/replay/foreign.h"
 
 static const tt__gpu gpu = {.name = "A GPU",

@@ -15,8 +15,8 @@
 
 #include "api/matrix.h"
 #include "device/device.h"
-#include "tuner/measure/energy.h"
 #include "tuner/backend/gpu/backend_gpu.h"
+#include "tuner/measure/energy.h"
 
 enum { ENTRANTS = 2 };
 

@@ -16,8 +16,8 @@
 #include "db/conn.h"
 #include "device/device.h"
 #include "kernel/space/problem_text.h"
-#include "tuner/search/ahead.h"
 #include "tuner/backend/gpu/backend_gpu.h"
+#include "tuner/search/ahead.h"
 
 static const char doubled[] = "//@ kernel    doubled\n"
                               "//@ problem   n 1000\n"

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "base/cpus.h"
-#include "gpu/device.h"
 #include "code/nvrtc.h"
+#include "gpu/device.h"
 
 static const sweep_shape by_hand[] = {
     /* 4 bytes: all kinds of shapes */

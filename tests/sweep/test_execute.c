@@ -23,8 +23,8 @@
 
 #include "base/clock.h"
 #include "bench/peers.h"
-#include "sweep.h"
 #include "kernel/space/workload.h"
+#include "sweep.h"
 #include "tuner/measure/checker.h"
 #include "tuner/measure/verifier.h"
 #include "tuner/measure/verify.h"

@@ -14,10 +14,10 @@
 #include <cmocka.h>
 
 #include "bench/matrix.h"
+#include "code/nvrtc.h"
 #include "device/device.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
-#include "code/nvrtc.h"
 #include "kernel/space/operation.h"
 
 enum { EXIT_SKIPPED = 77, EACH = 2, EACH_LONG = 3, MARGIN = 64 };

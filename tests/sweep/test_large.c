@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "gpu/device.h"
-#include "sweep.h"
 #include "kernel/space/workload.h"
+#include "sweep.h"
 #include "tuner/measure/checker.h"
 #include "tuner/measure/verifier.h"
 #include "tuner/measure/verify.h"

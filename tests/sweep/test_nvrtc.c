@@ -126,7 +126,7 @@ static bool same_cubin(const job *a, const job *b) {
 
 /* Operations that are no plain transposes: what they are asked for elements of that size. */
 #define TURNED "dim0=113,stride0=10318,dim1=7,stride1=1474,dim2=2,stride2=737,dim3=737,stride3=1,"
-#define KEPT "dim0=9,stride0=1,dim1=90,stride1=909,dim2=101,stride2=9,"
+#define KEPT   "dim0=9,stride0=1,dim1=90,stride1=909,dim2=101,stride2=9,"
 static const struct {
     const char *op, *values[17];
 } others[] = {

@@ -3,9 +3,9 @@
 #define TT_TESTS_SEARCH_FIXTURE_H
 
 #include "space_fixture.h"
+#include "tuner/run/tune.h"
 #include "tuner/search/ahead.h"
 #include "tuner/search/hunt.h"
-#include "tuner/run/tune.h"
 
 enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8 };
 extern const char numbers[]; /* a template of SPACE configurations, the default first */

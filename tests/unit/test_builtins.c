@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "problem_fixture.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
+#include "problem_fixture.h"
 
 static const tt__gpu gpu = {.cc = 90,
                             .sm_count = 132,

@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "db/upkeep/check.h"
 #include "db/exchange/merge.h"
+#include "db/upkeep/check.h"
 
 static time_t now_s;
 

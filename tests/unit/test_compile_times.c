@@ -1,8 +1,8 @@
 /* Compile times are learnt from trials, and count if there is a time limit. */
 #include <math.h>
 
-#include "space_fixture.h"
 #include "kernel/space/problem_text.h"
+#include "space_fixture.h"
 #include "tuner/strategy/compile_times.h"
 
 static const char loops[] =

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/grow.h"
-#include "problem_fixture.h"
 #include "kernel/model/template.h"
+#include "problem_fixture.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "code/cubin.h"
-#include "gpu/fit.h"
 #include "code/nvrtc.h"
+#include "gpu/fit.h"
 
 enum { EXIT_SKIPPED = 77, TILE_BYTES = 400, LOCAL_BYTES = 256 };
 

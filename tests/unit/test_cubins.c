@@ -12,9 +12,9 @@
 
 #include "db/conn.h"
 #include "problem_fixture.h"
-#include "tuner/search/ahead.h"
-#include "tuner/farm/cubins.h"
 #include "tuner/backend/gpu/compilers.h"
+#include "tuner/farm/cubins.h"
+#include "tuner/search/ahead.h"
 
 static const char text[] = "//@ kernel   k\n"
                            "//@ op       transpose\n"

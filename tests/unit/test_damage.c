@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "base/read_file.h"
-#include "db/upkeep/check.h"
 #include "db/exchange/merge.h"
+#include "db/upkeep/check.h"
 #include "dispatch/ladder.h"
 
 enum { PAGE = 4096, TRIALS = 300, SIZES = 20, PLACES = 250 }; /* TT_DAMAGE_PLACES: more of them */

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "problem_fixture.h"
 #include "kernel/expression/expr.h"
-#include "kernel/load/expr_check.h"
 #include "kernel/expression/scan.h"
+#include "kernel/load/expr_check.h"
+#include "problem_fixture.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

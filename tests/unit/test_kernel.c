@@ -4,8 +4,8 @@
  */
 #include "store_fixture.h"
 
-#include "gpu/kernel.h"
 #include "code/nvrtc.h"
+#include "gpu/kernel.h"
 
 enum { EXIT_SKIPPED = 77, BYTES = 16 };
 

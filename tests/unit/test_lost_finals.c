@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "tuner/measure/energy.h"
 #include "tuner/backend/gpu/finals.h"
 #include "tuner/backend/gpu/gpus.h"
+#include "tuner/measure/energy.h"
 
 enum { GPUS = 3 };
 static tt__loop loop;

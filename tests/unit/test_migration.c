@@ -5,9 +5,9 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "db/upkeep/check.h"
 #include "db/exchange/merge.h"
 #include "db/exchange/recording.h"
+#include "db/upkeep/check.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

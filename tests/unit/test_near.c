@@ -7,8 +7,8 @@
 
 #include "dispatch/context.h"
 #include "dispatch/shipped.h"
-#include "store_fixture.h"
 #include "kernel/space/problem_text.h"
+#include "store_fixture.h"
 
 /* A GPU of an architecture without shipped winners. */
 static tt__gpu a_gpu(const char *name, int cc) {

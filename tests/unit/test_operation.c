@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "operation_fixture.h"
 #include "kernel/model/template.h"
+#include "operation_fixture.h"
 
 /* A line, what stands there instead (annotations without their //@), and the sentence it earns. */
 static const struct {

@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "operation_fixture.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
+#include "operation_fixture.h"
 
 static const tt__gpu gpu = {
     .cc = 90, .sm_count = 100, .max_threads_per_block = 1024, .shared_per_block = 227 << 10};

@@ -1,5 +1,5 @@
-/* The canonical form of permutations: merging, copies, transposes, refusals. The forms of random ones move each
- * byte as a naive loop does. */
+/* The canonical form of permutations: merging, copies, transposes, refusals. The forms of random ones move
+ * each byte as a naive loop does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

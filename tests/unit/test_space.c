@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "base/grow.h"
-#include "problem_fixture.h"
 #include "kernel/space/problem_text.h"
+#include "problem_fixture.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) {
     return (a + b - 1) / b;

@@ -3,9 +3,9 @@
  */
 #include <stdio.h>
 
+#include "kernel/space/problem_text.h"
 #include "problem_fixture.h"
 #include "space_fixture.h"
-#include "kernel/space/problem_text.h"
 #include "tuner/search/warm_starts.h"
 
 static const char numbers[] =

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "operation_fixture.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
+#include "operation_fixture.h"
 
 static const tt__gpu gpu = {.name = "a GPU",
                             .cc = 90,

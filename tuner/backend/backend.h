@@ -7,8 +7,8 @@
 
 #include "db/store.h"
 #include "kernel/model/template.h"
-#include "tuner/measure/counters.h"
 #include "tuner/farm/trace.h"
+#include "tuner/measure/counters.h"
 
 struct tt__ahead;
 typedef struct tt__backend tt__backend;

@@ -1,8 +1,8 @@
 /*
  * Shell completions. Values that are files, devices or words of a list are completed.
  */
-#include "tuner/cli/shell/options.h"
 #include "tuner/cli/pages.h"
+#include "tuner/cli/shell/options.h"
 
 #include <string.h>
 

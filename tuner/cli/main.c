@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tuner/cli/pages.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
-#include "tuner/cli/pages.h"
 
 static void print_option(const tt__cli_option *o) {
     enum { HELP_COLUMN = 28 };

@@ -3,8 +3,8 @@
  */
 #include <math.h>
 
-#include "tuner/finals/energy_finals.h"
 #include "tuner/explain/explain.h"
+#include "tuner/finals/energy_finals.h"
 
 static tt__explained *find(tt__explanation *e, tt__explain_role role) {
     for (int i = 0; i < e->n; i++)

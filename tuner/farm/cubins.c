@@ -8,11 +8,11 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/words.h"
 #include "code/cubin.h"
 #include "code/nvrtc.h"
-#include "base/words.h"
-#include "tuner/search/ahead.h"
 #include "tuner/measure/checker.h"
+#include "tuner/search/ahead.h"
 
 static const double save_every_s = 0.05;
 

@@ -5,8 +5,8 @@
 #define TT_TUNER_FARM_TIMELINE_H
 
 #include "tuner/farm/cubins.h"
-#include "tuner/farm/workers.h"
 #include "tuner/farm/trace.h"
+#include "tuner/farm/workers.h"
 
 typedef struct tt__timeline {
     tt__trace *trace;                                 /* NULL: no trace */

@@ -5,8 +5,8 @@
 #ifndef TT_TUNER_FINALS_ENERGY_FINALS_H
 #define TT_TUNER_FINALS_ENERGY_FINALS_H
 
-#include "tuner/measure/energy.h"
 #include "tuner/finals/finals.h"
+#include "tuner/measure/energy.h"
 
 /* How long an election by energies takes at most, if launches are short. */
 double tt__energy_wanted_s(void);

@@ -12,15 +12,15 @@
 #include "dispatch/answers.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
-#include "tuner/search/ahead.h"
-#include "tuner/backend/replay/backend_replay.h"
-#include "tuner/run/devices.h"
-#include "tuner/finals/elect.h"
-#include "tuner/backend/replay/foreign.h"
 #include "tuner/backend/gpu/backend_gpu.h"
-#include "tuner/run/lanes.h"
+#include "tuner/backend/replay/backend_replay.h"
+#include "tuner/backend/replay/foreign.h"
+#include "tuner/finals/elect.h"
 #include "tuner/measure/measure.h"
+#include "tuner/run/devices.h"
+#include "tuner/run/lanes.h"
 #include "tuner/run/tune.h"
+#include "tuner/search/ahead.h"
 
 static tt_status check_opts(const tt_tune_opts *opts) {
     if (opts->jobs < 0)

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "kernel/space/operation.h"
-#include "tuner/search/ahead.h"
 #include "tuner/finals/finals.h"
+#include "tuner/search/ahead.h"
 #include "tuner/search/widen.h"
 
 /* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */

@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "kernel/space/operation.h"
-#include "tuner/search/ahead.h"
 #include "tuner/finals/energy_finals.h"
-#include "tuner/search/hunt.h"
 #include "tuner/run/tune.h"
+#include "tuner/search/ahead.h"
+#include "tuner/search/hunt.h"
 
 static tt__limits limits_of(const tt__session *s, size_t n_left) {
     tt__limits limits = tt__limits_of(s->opts, s->end_s, n_left);

@@ -7,8 +7,8 @@
 #include "db/store.h"
 #include "kernel/model/template.h"
 #include "tuner/backend/backend.h"
-#include "tuner/strategy/strategy.h"
 #include "tuner/search/warm_starts.h"
+#include "tuner/strategy/strategy.h"
 
 struct tt__ahead;
 struct tt__search;

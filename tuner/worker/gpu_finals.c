@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tuner/worker/gpu_energy.h"
 #include "tuner/farm/wire.h"
 #include "tuner/measure/stats.h"
+#include "tuner/worker/gpu_energy.h"
 
 static tt_status read_finals(const tt__str *request, size_t at, tt__gpu_finals *f) {
     for (int i = 0; i < f->n; i++) {

@@ -3,11 +3,11 @@
 #define TT_TUNER_WORKER_GPU_STATE_H
 
 #include "gpu/driver.h"
-#include "tuner/worker/counting.h"
 #include "tuner/farm/protocol.h"
 #include "tuner/measure/gpu_clocks.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/verifier.h"
+#include "tuner/worker/counting.h"
 
 typedef struct tt__gpu_state {
     const tt__driver *cu;

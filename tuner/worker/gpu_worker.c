@@ -16,12 +16,12 @@
 #include "gpu/nvml.h"
 #include "gpu/nvtx.h"
 #include "kernel/space/problem_text.h"
-#include "tuner/worker/gpu_finals.h"
-#include "tuner/worker/peaks.h"
 #include "tuner/farm/wire.h"
-#include "tuner/session/limits.h"
 #include "tuner/measure/stats.h"
 #include "tuner/measure/verify.h"
+#include "tuner/session/limits.h"
+#include "tuner/worker/gpu_finals.h"
+#include "tuner/worker/peaks.h"
 
 enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
 

@@ -16,9 +16,9 @@
 
 #include "base/clock.h"
 #include "code/nvrtc.h"
-#include "tuner/worker/gpu_worker.h"
 #include "tuner/farm/protocol.h"
 #include "tuner/farm/wire.h"
+#include "tuner/worker/gpu_worker.h"
 
 /* Memory that RLIMIT_DATA counts. A sanitizer's shadow memory is beyond any limit. */
 static size_t data_bytes(void) {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "kernel/load/code.h"
 #include "kernel/annotation/include.h"
 #include "kernel/expression/scan.h"
+#include "kernel/load/code.h"
 
 static const char prefix[] = "tt_index_";
 

@@ -80,13 +80,13 @@ static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
     permute_tile t = permute_tile_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
     permute_plane p = permute_plane_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
     const int64_t numbers[] = {
-        t.tiles,       t.elements,
-        t.read_max,    t.write_max,
-        t.read_length, t.write_length, /* of most templates */
-        p.tiles,       (int64_t)p.across * p.down,
-        p.read_max,    p.pack_max, /* of permute_flat */
-        p.inner * p.outer,         /* of the tensor */
-        t.run_max,     p.write_max, /* of runs with HOLD, and of permute_flat */
+        t.tiles,           t.elements,
+        t.read_max,        t.write_max,
+        t.read_length,     t.write_length, /* of most templates */
+        p.tiles,           (int64_t)p.across * p.down,
+        p.read_max,        p.pack_max,  /* of permute_flat */
+        p.inner * p.outer,              /* of the tensor */
+        t.run_max,         p.write_max, /* of runs with HOLD, and of permute_flat */
     };
     int64_t what = sqlite3_value_int64(v[0]);
     if (what >= 0 && what < (int64_t)TT__COUNT(numbers))

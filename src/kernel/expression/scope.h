@@ -8,8 +8,8 @@
 #define TT_KERNEL_EXPRESSION_SCOPE_H
 
 #include "base/suggest.h"
-#include "kernel/model/template.h"
 #include "base/words.h"
+#include "kernel/model/template.h"
 
 enum { TT__EXPR_ARGS_MAX = 16 }; /* arguments of one function call */
 

@@ -3,8 +3,8 @@
  */
 #include "kernel/load/expr_check.h"
 
-#include "kernel/space/config.h"
 #include "kernel/expression/expr.h"
+#include "kernel/space/config.h"
 
 static tt_status check_launch(tt__query *q, const tt__template *t, const tt__geometry_expr *g) {
     const tt__expr *const all[] = {&g->block[0], &g->block[1], &g->block[2], &g->grid[0], &g->grid[1],

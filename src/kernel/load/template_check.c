@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/read_file.h"
+#include "kernel/annotation/include.h"
 #include "kernel/load/code.h"
 #include "kernel/load/expr_check.h"
-#include "kernel/annotation/include.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"

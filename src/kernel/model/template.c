@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/words.h"
 #include "kernel/annotation/annotation.h"
 #include "kernel/space/config.h"
-#include "base/words.h"
 
 /* The longest configuration must fit TT__CONFIG_MAX. */
 static tt_status check_config_size(const tt__template *t) {

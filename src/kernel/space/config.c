@@ -10,9 +10,9 @@
 #include "base/suggest.h"
 #include "code/lowered.h"
 #include "code/nvrtc.h"
-#include "kernel/load/expr_check.h"
 #include "kernel/annotation/index.h"
 #include "kernel/expression/scan.h"
+#include "kernel/load/expr_check.h"
 
 #define BLANKS " \t"
 enum { SHOWN_MAX = 80 };

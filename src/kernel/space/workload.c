@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/space/config.h"
 #include "kernel/expression/expr.h"
+#include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 
 /* The path of a file beside the template. */

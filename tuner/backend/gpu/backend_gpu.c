@@ -8,12 +8,12 @@
 
 #include "base/clock.h"
 #include "kernel/space/workload.h"
-#include "tuner/search/ahead.h"
-#include "tuner/measure/checker.h"
 #include "tuner/backend/gpu/assign.h"
 #include "tuner/backend/gpu/finals.h"
 #include "tuner/backend/gpu/gpus.h"
 #include "tuner/backend/gpu/loop.h"
+#include "tuner/measure/checker.h"
+#include "tuner/search/ahead.h"
 
 /* ---- Which GPU it is: presumed by its name until CUDA has started and can describe it ------------------ */
 

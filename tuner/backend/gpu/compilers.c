@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "tuner/search/ahead.h"
-#include "tuner/measure/checker.h"
 #include "tuner/backend/gpu/gpus.h"
+#include "tuner/measure/checker.h"
+#include "tuner/search/ahead.h"
 #include "tuner/session/limits.h"
 
 /* The list from which one more compiler may take work, or NULL. */

@@ -4,8 +4,8 @@
 #include "tuner/backend/gpu/finals.h"
 
 #include "base/clock.h"
-#include "tuner/measure/energy.h"
 #include "tuner/backend/gpu/gpus.h"
+#include "tuner/measure/energy.h"
 
 /* How well a free GPU suits the finals of a lane. One whose last finals were late is the last choice. The
  * lane's arrays are best, and other lanes' trials should not lose theirs. */

@@ -5,10 +5,10 @@
 #ifndef TT_TUNER_BACKEND_GPU_LOOP_H
 #define TT_TUNER_BACKEND_GPU_LOOP_H
 
+#include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/farm/cubins.h"
 #include "tuner/farm/timeline.h"
 #include "tuner/farm/workers.h"
-#include "tuner/backend/gpu/backend_gpu.h"
 
 enum { TT__JOBS_MAX = 384 + TT__LANES_MAX, TT__NO_JOB = -1 };
 

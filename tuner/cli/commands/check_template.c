@@ -4,18 +4,18 @@
  */
 #include <string.h>
 
+#include "base/words.h"
 #include "gpu/device.h"
 #include "gpu/fit.h"
 #include "kernel/load/code.h"
 #include "kernel/space/problem_text.h"
-#include "base/words.h"
 #include "kernel/space/workload.h"
+#include "tuner/backend/replay/foreign.h"
 #include "tuner/cli/commands/check.h"
 #include "tuner/cli/shell/problems.h"
-#include "tuner/worker/compile_one.h"
-#include "tuner/farm/cubins.h"
-#include "tuner/backend/replay/foreign.h"
 #include "tuner/explain/occupancy.h"
+#include "tuner/farm/cubins.h"
+#include "tuner/worker/compile_one.h"
 
 const tt__check_part tt__check_parts[TT__PART_COUNT] = {
     [TT__PART_BLOCK] = {"block", "limit: threads of a block"},

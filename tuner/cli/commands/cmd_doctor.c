@@ -9,17 +9,17 @@
 
 #include "base/json.h"
 #include "base/place.h"
+#include "code/nvrtc.h"
 #include "db/path.h"
 #include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
-#include "code/nvrtc.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/model/template.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/backend/replay/foreign.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/table.h"
-#include "tuner/backend/replay/foreign.h"
 
 enum { FINDINGS_MAX = 64 };
 

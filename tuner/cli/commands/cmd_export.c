@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "db/exchange/recording.h"
+#include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
-#include "tuner/cli/commands/sharing.h"
 
 static bool is_cache(const tt__cli_args *args) {
     return args->format && strcmp(args->format, "kernel-tuner-cache") == 0;

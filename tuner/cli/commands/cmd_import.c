@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "gpu/device.h"
+#include "tuner/backend/replay/foreign.h"
+#include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
-#include "tuner/cli/commands/sharing.h"
-#include "tuner/backend/replay/foreign.h"
 
 /* Does a device before this one have the same text? */
 static bool is_repeated(const char *text, int device) {

@@ -6,9 +6,9 @@
 #include "api/problem.h"
 #include "db/upkeep/prune.h"
 #include "kernel/space/problem_text.h"
+#include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
-#include "tuner/cli/commands/sharing.h"
 
 typedef struct lock {
     size_t n; /* problems that are named; 0: all winners */

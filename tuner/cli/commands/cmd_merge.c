@@ -1,8 +1,8 @@
 /*
  * `tune merge`: merges stores into one.
  */
-#include "tuner/cli/shell/options.h"
 #include "tuner/cli/commands/sharing.h"
+#include "tuner/cli/shell/options.h"
 
 static int run(const tt__cli_args *args) {
     const char *into = args->files[0];

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tuner/cli/commands/sharing.h"
+#include "tuner/cli/report/report.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
-#include "tuner/cli/report/report.h"
-#include "tuner/cli/commands/sharing.h"
 
 static int run(const tt__cli_args *args) {
     tt__report r;

@@ -7,11 +7,11 @@
 
 #include "base/json.h"
 #include "kernel/space/problem_text.h"
+#include "tuner/cli/commands/study.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/running.h"
 #include "tuner/cli/shell/spark.h"
-#include "tuner/cli/commands/study.h"
 #include "tuner/cli/shell/table.h"
 
 enum { BAR = 6, BAR_FROM = 98 /* columns of the terminal */ };

@@ -6,12 +6,12 @@
 
 #include "api/tune.h"
 #include "base/json.h"
-#include "tuner/cli/shell/options.h"
-#include "tuner/cli/shell/problems.h"
-#include "tuner/cli/shell/running.h"
 #include "tuner/cli/commands/shard.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/commands/stored_problems.h"
+#include "tuner/cli/shell/options.h"
+#include "tuner/cli/shell/problems.h"
+#include "tuner/cli/shell/running.h"
 #include "tuner/cli/shell/table.h"
 
 /* ---- Results ---- */

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
+#include "code/nvrtc.h"
 #include "dispatch/validity.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
-#include "code/nvrtc.h"
 
 bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu) {
     for (size_t i = 0; i < j->n_here; i++)

@@ -9,10 +9,10 @@
 
 #include "api/tune.h"
 #include "kernel/space/problem_text.h"
-#include "tuner/finals/finals.h"
-#include "tuner/search/hunt.h"
 #include "tuner/explain/occupancy.h"
+#include "tuner/finals/finals.h"
 #include "tuner/run/tune.h"
+#include "tuner/search/hunt.h"
 
 const tt__rung_info tt__rungs[TT__RUNGS] = {
     [TT__RUNG_COPY] = {"copy", "copy", NULL, NULL},

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "base/number.h"
-#include "tuner/cli/shell/files.h"
 #include "tuner/cli/report/report_figures.h"
 #include "tuner/cli/report/report_svg.h"
+#include "tuner/cli/shell/files.h"
 
 /* Rows of a figure, bytes of all changes, GPUs or files with a part of their own, bytes of a row's link. */
 enum { ROWS_MAX = 12, CHANGES_BYTES = 40000, SUBJECTS_MAX = 16, LINK_BYTES = 40 };

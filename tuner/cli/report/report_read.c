@@ -7,8 +7,8 @@
 #include "api/matrix.h"
 #include "base/grow.h"
 #include "kernel/space/problem_text.h"
-#include "tuner/cli/report/report.h"
 #include "tuner/cli/commands/sharing.h"
+#include "tuner/cli/report/report.h"
 
 /* ---- Files ------------------------------------------------------------------------------------------- */
 
