@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 #include <sqlite3.h>
@@ -118,6 +119,29 @@ static void test_one_hangs_one_dies(void **state) {
                "device=1,kernel=transpose_tiled:hang",
                "all", "97,99,101,103,105,107,109,111,113,115", "sick", 10);
     assert_has(&r, r.err, "device 3 is left out from now on");
+    run_free(&r);
+}
+
+/* The worker of device 0 dies before its greeting. Without another device that is an error. */
+static void test_first_dies_at_its_start(void **state) {
+    (void)state;
+    static const char script[] = "#!/bin/sh\n[ \"$1 $2\" = \"gpu 0\" ] && exit 7\nexec \"%s\" \"$@\"\n";
+    char variable[1024 + 16];
+    run_result r;
+    snprintf(variable, sizeof variable, "TILETUNE_WORKER=%s", in_folder("worker"));
+    FILE *f = fopen(in_folder("worker"), "w");
+    assert_non_null(f);
+    fprintf(f, script, getenv("TILETUNE_WORKER"));
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(in_folder("worker"), 0700), 0);
+    tune(&r, variable, "0,1", "stillborn", 2);
+    assert_has(&r, r.err,
+               "device 0 is left out from now on, the others go on: the GPU worker ended with exit code 7");
+    run_free(&r);
+    run_tune(&r, &(run_spec){.env = (const char *[]){variable, NULL}},
+             in_line("--device 0 --sizes 97 --db %s/stillborn.db"));
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "the GPU worker ended with exit code 7");
     run_free(&r);
 }
 
@@ -326,6 +350,7 @@ int main(void) {
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_presumed_alike),
         cmocka_unit_test(test_one_hangs_one_dies),
+        cmocka_unit_test(test_first_dies_at_its_start),
         cmocka_unit_test(test_two_strikes),
         cmocka_unit_test(test_lower_clocks_hold_no_finals),
         cmocka_unit_test(test_several_kinds),

@@ -99,18 +99,13 @@ void tt__workers_ask_description(tt__workers *workers, size_t i) {
     tt__worker_ask(&workers->items[i], 0, tt__workers_start_timeout_s, TT__MSG_DESCRIBE, NULL, 0);
 }
 
-tt_status tt__workers_start_all(tt__workers *workers, char gpu_name[TT__GPU_NAME_MAX]) {
-    tt__msg_hello hello;
+tt_status tt__workers_start_all(tt__workers *workers) {
     for (size_t i = 0; i < workers->n; i++) /* NVRTC loads while the driver starts */
         TT_TRY(tt__workers_start(workers, i));
-    TT_TRY(tt__workers_wait_for(workers, 0, TT__MSG_HELLO));
-    memcpy(&hello, workers->payload.text, sizeof hello);
-    tt__copy(gpu_name, TT__GPU_NAME_MAX, hello.gpu_name);
-    tt__workers_ask_description(workers, 0);
     TT_TRY(tt__workers_wait_for(workers, workers->n_gpus, TT__MSG_HELLO));
-    memcpy(&hello, workers->payload.text, sizeof hello);
-    workers->compiling = hello.done;
-    tt__copy(workers->env.nvrtc, sizeof workers->env.nvrtc, hello.nvrtc);
+    const tt__msg_hello *hello = (const tt__msg_hello *)workers->payload.text;
+    workers->compiling = hello->done;
+    tt__copy(workers->env.nvrtc, sizeof workers->env.nvrtc, hello->nvrtc);
     return TT_OK;
 }
 

@@ -32,10 +32,8 @@ tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gp
                            int (*should_stop)(void *user), void *user);
 void tt__workers_close(tt__workers *workers);
 
-/* Starts all workers, and waits for the greetings of the first compiler and the first GPU worker. The latter
- * tells the GPU's probable name, or "". The GPU worker is then busy describing its GPU until CUDA has
- * started. */
-tt_status tt__workers_start_all(tt__workers *workers, char gpu_name[TT__GPU_NAME_MAX]);
+/* Starts all workers, and waits for the greeting of the first compiler, which tells the version of NVRTC. */
+tt_status tt__workers_start_all(tt__workers *workers);
 /* Takes the GPU and the environment from the description in `payload`.
  *
  * TT_E_NO_DRIVER (also if it is older than NVRTC), TT_E_NO_DEVICE, TT_E_NO_NVRTC. */

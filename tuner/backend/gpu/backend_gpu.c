@@ -30,18 +30,18 @@ static void forget_cubins(tt__loop *l) {
 
 static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     tt__loop *l = (tt__loop *)b;
-    char name[TT__GPU_NAME_MAX];
     const double begin_s = tt__now_s();
-    for (size_t i = 0; i < l->workers.n_gpus; i++) /* the event loop describes those that start later */
+    for (size_t i = 0; i < l->workers.n_gpus; i++)
         l->gpus[i] = (tt__loop_gpu){.state = TT__ARRAYS_STARTING, .started_s = begin_s};
-    TT_TRY(tt__workers_start_all(&l->workers, name));
+    TT_TRY(tt__workers_start_all(&l->workers));
     l->cubins.nvrtc = l->workers.env.nvrtc;
+    while (!l->greeted) /* by any of the GPUs; the others may be broken */
+        TT_TRY(tt__loop_turn(l));
     l->presumed = l->workers.compiling.status == TT_OK &&
-                  tt__ahead_while_cuda_starts(l->opts.ahead, name, &l->workers.gpu);
+                  tt__ahead_while_cuda_starts(l->opts.ahead, l->presumed_name, &l->workers.gpu);
     l->cubins.cc = l->workers.gpu.cc;
     while (!l->described)
         TT_TRY(tt__loop_turn(l));
-    tt__timeline_span(&l->timeline, 0, "start", begin_s, tt__now_s());
     *gpu = l->workers.gpu;
     *env = l->workers.env;
     b->counts_energy = l->workers.counts_energy;

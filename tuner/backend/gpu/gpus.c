@@ -132,6 +132,7 @@ tt_status tt__loop_described(tt__loop *l, size_t gpu) {
     if (status == TT_E_CUDA || status == TT_E_NO_DEVICE)
         return tt__loop_give_up(l, gpu, status);
     TT_TRY(status); /* what all of them lack */
+    tt__timeline_span(&l->timeline, gpu, "start", l->gpus[gpu].started_s, tt__now_s());
     l->described = true;
     l->gpus[gpu].state = TT__ARRAYS_CLOSED;
     return TT_OK;

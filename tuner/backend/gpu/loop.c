@@ -102,13 +102,21 @@ tt_status tt__loop_feed_gpu(tt__loop *l) {
     return TT_OK;
 }
 
+static tt_status greeted(tt__loop *l, size_t worker) {
+    const tt__msg_hello *hello = (const tt__msg_hello *)l->workers.payload.text;
+    if (worker >= l->workers.n_gpus)
+        return tt__workers_adopt(&hello->done);
+    if (!l->greeted)
+        tt__copy(l->presumed_name, sizeof l->presumed_name, hello->gpu_name);
+    l->greeted = true;
+    tt__workers_ask_description(&l->workers, worker);
+    return TT_OK;
+}
+
 static tt_status replied(tt__loop *l, const tt__event *e) {
     switch (e->type) {
     case TT__MSG_HELLO:
-        TT_TRY(tt__workers_adopt(&((const tt__msg_hello *)l->workers.payload.text)->done));
-        if (e->worker < l->workers.n_gpus)
-            tt__workers_ask_description(&l->workers, e->worker);
-        return TT_OK;
+        return greeted(l, e->worker);
     case TT__MSG_DESCRIBED:
         return tt__loop_described(l, e->worker);
     case TT__MSG_COMPILED:

@@ -106,6 +106,8 @@ typedef struct tt__loop {
     size_t at;                           /* the current one */
     uint64_t n_tasks;
     tt__loop_gpu gpus[TT__GPUS_MAX];
+    bool greeted; /* a GPU's worker has started, and knows the probable name, or "" */
+    char presumed_name[TT__GPU_NAME_MAX];
     bool presumed; /* the GPU is a guess until CUDA describes it */
     bool described;
     bool mistaken; /* the guessed GPU cannot be compiled for */
