@@ -1,6 +1,8 @@
 /*
  * Members that are added to a space while it is searched.
  */
+#include <math.h>
+
 #include "search_fixture.h"
 #include "tuner/search/widen.h"
 
@@ -42,6 +44,44 @@ static const char vast[] = "kernel vast\nop transpose\nparam A 0 1 2 3 4 5 6 7\n
                            "param F 0 1 2 3 4 5 6 7\nblock 32\ngrid rows\nargs dst, src\n"
                            "default A=0 B=0 C=0 D=0 E=0 F=0\n";
 static const char stored[] = "A=1 B=2 C=3 D=4 E=5 F=6";
+
+/* Leaves what was tried, and the first ones. */
+static void shrink(tt__search *s, size_t n_first) {
+    size_t kept = 0;
+    for (size_t i = 0; i < s->space.n; i++)
+        if (s->known[i] == TT__TRIED || i < n_first) {
+            s->space.items[kept] = s->space.items[i];
+            s->trials[kept] = s->trials[i];
+            s->best = s->best == (int64_t)i ? (int64_t)kept : s->best;
+            s->known[kept++] = s->known[i];
+        }
+    s->space.n = kept;
+}
+
+/* A sample smaller than the effort is not all there is: when it is tried, it gets neighbours. A later run with
+ * more trials goes on. The limit for small spaces is not for small samples. */
+static void test_a_small_sample_is_widened(void **state) {
+    (void)state;
+    enum { SAMPLE = 40, FEW = SAMPLE + 8, MORE = 3 * SAMPLE, WHOLE = 2 * MORE };
+    bench b;
+    tt__search some;
+    bench_open(&b, false);
+    b.f.t[2] = field_template(vast);
+    b.set = (tt__template_set){1, &b.f.t[2]};
+    b.s.ahead = NULL; /* the fixture looks at candidates, which widening moves */
+    for (size_t trials = FEW; trials <= MORE; trials += MORE - FEW) {
+        const tt__limits limits = {.trials = trials, .deadline_s = INFINITY, .whole = WHOLE};
+        assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
+        assert_true(some.space.sampled);
+        shrink(&some, SAMPLE);
+        assert_true(some.space.n < trials);
+        assert_false(tt__search_wants_all(&b.s, &some));
+        assert_ok(tt__search_run(&b.s, &some, "search"));
+        assert_int_equal(some.n_tried, trials);
+        tt__search_close(&some);
+    }
+    bench_close(&b);
+}
 
 /* The space has all that was measured, although the sample lacks it. So a forced run, too, competes with the
  * stored winner. */
@@ -135,6 +175,7 @@ static void test_a_sample_has_the_winner(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inserts),
+        cmocka_unit_test(test_a_small_sample_is_widened),
         cmocka_unit_test(test_a_sample_has_what_is_stored),
         cmocka_unit_test(test_a_timeout_is_in_no_other_part),
         cmocka_unit_test(test_a_sample_has_the_winner),

@@ -128,7 +128,7 @@ void tt__tune_begin_result(const tt__session *s, const tt__problem *p, tt_result
 tt_status tt__tune_needs_finals(tt__session *s, const tt__search *search, tt_result *result, bool *needed) {
     bool holds = false;
     *needed = false;
-    result->space = search->space.sampled ? (size_t)search->space.legal : search->space.n;
+    result->space = tt__search_size(search);
     if (search->best == TT__NOTHING) {
         no_winner(s, search, result);
         return TT_OK;

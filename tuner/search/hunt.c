@@ -107,7 +107,8 @@ static tt_status try_default(tt__session *s, tt__search *search, tt__hunt *h) {
 
 bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
     return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
-           tt__search_least(search) >= search->space.n && isinf(search->limits.deadline_s);
+           tt__search_least(search) >= search->space.n && !search->space.sampled &&
+           isinf(search->limits.deadline_s);
 }
 
 /* If everything will be tried, the order does not matter. The order of the space shares most cubins. */
@@ -149,21 +150,24 @@ static tt_status open_round(tt__session *s, tt__hunt *h) {
     return try_default(s, search, h);
 }
 
-/* A sampled space is widened after each round. The next one begins when there are half as many trials more.
- */
+/* A sampled space is widened after each round, also if it has been tried whole. The next one begins when
+ * there are half as many trials more. */
 static tt_status end_round(tt__session *s, tt__hunt *h) {
     tt__search *search = h->search;
-    const bool again =
-        search->space.sampled && search->n_tried >= h->until && tt__search_left(search) > 0 && !search->cut;
+    const bool reached = search->n_tried >= h->until;
+    bool again = search->space.sampled && (reached || search->n_tried == search->space.n) &&
+                 tt__search_left(search) > 0 && !search->cut;
     close_round(h);
-    h->until += h->until / 2;
-    if (!again) {
-        h->stage = TT__HUNT_REST;
-        return TT_OK;
+    h->until += reached ? h->until / 2 : 0;
+    if (again) {
+        search->n_favourites = 0; /* those of this round are not compiled ahead */
+        TT_TRY(tt__search_widen(search, &s->gpu));
+        again = search->n_tried < search->space.n;
     }
-    search->n_favourites = 0; /* those of this round are not compiled ahead */
-    TT_TRY(tt__search_widen(search, &s->gpu));
-    return open_round(s, h);
+    if (again)
+        return open_round(s, h);
+    h->stage = TT__HUNT_REST;
+    return TT_OK;
 }
 
 /* Tries each template once that the strategy never named. All templates have then competed, and running the

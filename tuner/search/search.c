@@ -241,7 +241,8 @@ static size_t n_unknown(const tt__search *search) {
 
 size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
-    if (search->space.n - search->n_guests <= limits->whole && !may_end_early(search))
+    if (search->space.n - search->n_guests <= limits->whole && !search->space.sampled &&
+        !may_end_early(search))
         return limits->whole + search->n_guests;
     if (search->settled)
         return tt__search_counted(search) + n_unknown(search); /* each template is tried once */
@@ -254,14 +255,21 @@ size_t tt__search_most(const tt__search *search) {
     return end < most ? end : most;
 }
 
+size_t tt__search_size(const tt__search *search) {
+    const tt__space *space = &search->space;
+    const double most = (double)INT64_MAX / 2; /* of more, nobody needs the number */
+    const size_t legal = space->sampled ? (size_t)fmin(space->legal, most) : 0;
+    return legal > space->n ? legal : space->n;
+}
+
 size_t tt__search_left(const tt__search *search) {
     size_t known = tt__search_counted(search), most = tt__search_most(search);
-    return search->n_tried < search->space.n && known < most ? most - known : 0;
+    return search->n_tried < tt__search_size(search) && known < most ? most - known : 0;
 }
 
 void tt__search_aim(tt__search *search) {
     size_t most = tt__search_most(search), known = tt__search_counted(search),
-           all = search->space.n - search->n_aside;
+           all = tt__search_size(search) - search->n_aside;
     search->wanted = most < all ? most : all;
     search->wanted = search->wanted > known ? search->wanted : known;
 }

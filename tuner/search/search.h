@@ -62,9 +62,11 @@ bool tt__search_competed(const tt__search *search, size_t first, size_t end);
 size_t tt__search_templates(const tt__search *search, size_t *n_left_out);
 /* Trials that count towards the effort. */
 size_t tt__search_counted(const tt__search *search);
-/* Trials that the limits still allow; 0 if the whole space was tried. */
+/* The number of legal configurations; of a sampled space, about. */
+size_t tt__search_size(const tt__search *search);
+/* Trials that the limits still allow; 0 if the whole space was tried. A sample can be widened. */
 size_t tt__search_left(const tt__search *search);
-/* Will the whole space be tried, in any order? */
+/* Will the whole space be tried, in any order? Not a sample, which is only a part of it. */
 bool tt__search_wants_all(const tt__session *s, const tt__search *search);
 /* The time of the best so far, not weighed by an objective; 0: none passed. */
 double tt__search_best_us(const tt__search *search);

@@ -73,7 +73,7 @@ static void write_space(tt__json *j, const tt__examined *e) {
     tt__json_int(j, "cc", e->gpu.cc);
     tt__cli_json_problem(j, &e->p);
     tt__json_number(j, "combinations", e->survey.combinations, 17);
-    tt__json_int(j, "configurations", (int64_t)e->space.legal);
+    tt__json_number(j, "configurations", e->space.legal, 17); /* an estimate may be beyond int64_t */
     if (e->space.sampled)
         tt__json_int(j, "estimated", 1);
     if (!e->counted) {
