@@ -235,15 +235,41 @@ static void overwrites_no_store(void **state) {
            "t.json");
 }
 
+/* Nor is what a command reads, under its name or another one. */
+static void overwrites_no_input(void **state) {
+    (void)state;
+    static const char *const reads[] = {
+        "$TUNE report r.json --output r.json",
+        "$TUNE report r.json --output link",
+        "$TUNE report twin r.json --output r.json",
+        "$TUNE report link --json --output ./r.json",
+        "$TUNE report --device replay:r.json --output twin",
+        "$TUNE report --kernel k.cu --problem n=4 r.json --output k.cu",
+        "$TUNE export --gpu h200 --db s.db --kernel k.cu --output k",
+        "$TUNE export --gpu h200 --db s.db --template t.cu --size 4096 --output t.cu",
+        "$TUNE --template t.cu --sizes 4096 --device replay:r.json --trace t.cu",
+    };
+    expect(0, "",
+           "$TUNE merge s.db $TT_RECORDING && cp $TT_RECORDING r.json && ln -s r.json link && ln r.json twin"
+           " && cp " TT_SOURCE_DIR "/examples/kernels/saxpy.cu k.cu && ln -s k.cu k"
+           " && cp " TT_SOURCE_DIR "/kernel_templates/transpose_tiled.cu t.cu && sha256sum *.cu r.json >sums");
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
+        expect(2, "is read here, and would be lost: name another file", reads[i]);
+    expect(2, "wal is a database's log, and would be lost",
+           "printf '\\067\\177\\006\\202' >wal && $TUNE export --gpu h200 --db s.db --output wal");
+    expect(0, "", "sha256sum --quiet -c sums");
+    expect(0, "", "$TUNE report r.json --output new.html && test -s new.html");
+}
+
 /* A trace is no place for what the run reads. A run that is refused leaves an old one as it was. */
 static void traces_only_runs(void **state) {
     (void)state;
     expect(0, "",
            "cp $TT_RECORDING r.json && cp " TT_SOURCE_DIR "/examples/kernels/saxpy.cu k.cu && ln k.cu k");
-    expect(2, "the trace ./r.json is the recording, which would be lost: name another file",
+    expect(2, "./r.json is read here, and would be lost: name another file",
            "$TUNE --sizes 4096 --device replay:r.json --trace ./r.json");
     expect(0, "", "cmp r.json $TT_RECORDING");
-    expect(2, "the trace k is the kernel file", "$TUNE --kernel k.cu --trace k");
+    expect(2, "k is read here, and would be lost", "$TUNE --kernel k.cu --trace k");
     expect(0, "", "cmp k.cu " TT_SOURCE_DIR "/examples/kernels/saxpy.cu && echo old > t.json");
     expect(3, "no device 99", "$TUNE --device 99 --sizes 33 --trace t.json");
     expect(2, "unknown strategy", "$TUNE --sizes 33 --strategy modell --trace t.json");
@@ -436,6 +462,7 @@ int main(void) {
         TEST_STORE(imports_for_one_gpu),
         TEST_STORE(says_why_a_trial_is_damaged),
         TEST_STORE(overwrites_no_store),
+        TEST_STORE(overwrites_no_input),
         TEST_STORE(traces_only_runs),
         TEST_STORE(locks_only_winners),
         TEST_STORE(locks_failures_of_winners),

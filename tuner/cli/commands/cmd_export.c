@@ -108,7 +108,7 @@ out:
 }
 
 static tt_status check(const tt__cli_args *args) {
-    TT_TRY(tt__sharing_check_output(args->output));
+    TT_TRY(tt__sharing_check_output(args, args->output));
     if (args->format && !is_cache(args) && strcmp(args->format, "t4") != 0)
         return tt__fail(TT_E_INVALID, "--format %s: expected t4 (the default) or kernel-tuner-cache",
                         args->format);

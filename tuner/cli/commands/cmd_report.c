@@ -38,7 +38,7 @@ static tt_status set_recording(tt__cli_args *args, const char *value) {
 }
 
 static tt_status check(const tt__cli_args *args) {
-    TT_TRY(tt__sharing_check_output(args->output));
+    TT_TRY(tt__sharing_check_output(args, args->output));
     if (args->json && args->csv)
         return tt__fail(TT_E_INVALID, "--json and --csv: one of them at a time");
     if (args->db && (args->replay || args->n_files))

@@ -289,7 +289,7 @@ static tt_status check_what(const tt__cli_args *args) {
 }
 
 static tt_status check(const tt__cli_args *args) {
-    TT_TRY(tt__sharing_check_output(args->trace));
+    TT_TRY(tt__sharing_check_output(args, args->trace));
     if (args->by_configuration && !args->n_shards)
         return tt__fail(TT_E_INVALID, "--shard-by says what --shard divides: give --shard K/N, too");
     if (args->objective != TT__OBJECTIVE_TIME && args->replay)

@@ -11,8 +11,9 @@
 /* Is the file an SQLite database? */
 tt_status tt__sharing_is_database(const char *path, bool *yes);
 
-/* TT_E_INVALID: another file would take the place of a database there. NULL is no file. */
-tt_status tt__sharing_check_output(const char *path);
+/* Checks a file that will be written. TT_E_INVALID: it would take the place of a database, or of a file that
+ * the command reads, under whatever name. NULL is no file. */
+tt_status tt__sharing_check_output(const tt__cli_args *args, const char *path);
 
 /* Reads n files, and copies them in one transaction. Cubins of a database are taken only with `trust`, and if
  * no other user could have written it. A note on standard error says when they are left out. `foreign` as in
