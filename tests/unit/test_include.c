@@ -135,14 +135,18 @@ static void headers_are_refused(void **state) {
         {"#include \"large.h\"\n#include \"large.h\"\n",
          "with all that it includes it has more than 4194304 bytes"},
         {"#include \"large.h\"\n#include \"n2.h\"\n//@ parm X 1\n", "mine.cu:9:5: unknown annotation 'parm'"},
-        {"\n#include \"twice.h\"\n", "mine.cu:8:17: value 1 of A is given twice"},
-        {"\n\n#include \"late.h\"\n", "mine.cu:9:11: unknown name B"},
+        {"\n#include \"twice.h\"\n",
+         "twice.h:3:1: `//@ param` is in a header, where no annotation counts: move it to "},
+        {"\n\n#include \"late.h\"\n", "late.h:3:1: `//@ where` is in a header"},
         {"#include \"each.h\"\n//@ where B > 1\n", "mine.cu:8:11: unknown name B"},
         {"#line 7 \"gen.py\"\n//@ where B > 1\n", "mine.cu:8:11: unknown name B"},
         {"#line 1 \"mine.cu\"\n\n#line 500\n//@ where B > 1\n", "mine.cu:10:11: unknown name B"},
         {"#include \"moved.h\"\n#line 1 \"x\"\n#include \"each.h\"\n//@ where B > 1\n",
          "mine.cu:10:11: unknown name B"},
-        {"\n#include \"moved.h\"\n#include \"late.h\"\n", "mine.cu:9:11: unknown name B"},
+        {"\n#include \"moved.h\"\n#include \"late.h\"\n", "late.h:3:1: `//@ where` is in a header"},
+        {"#include \"late.h\"\n#include \"n2.h\"\n", "late.h:3:1: "},
+        {"#include \"of_late.h\"\n", "late.h:3:1: "},
+        {"/* ... */ //@ param A 1\n", "mine.cu:7:11: `//@ param` stands behind something else"},
     };
     char name[16], text[32], path[256];
     for (int i = 40; i > 0; i--) {
@@ -152,6 +156,7 @@ static void headers_are_refused(void **state) {
     }
     write_in(folder, "twice.h", "\n\n//@ param A 1 2 1\n");
     write_in(folder, "late.h", "#include \"each.h\"\n\n//@ where B > 1\n");
+    write_in(folder, "of_late.h", "\n#include \"late.h\"\n");
     write_in(folder, "moved.h", "#line 500\n#line 1 \"y\"\n#include \"each.h\"\n#line 12 \"mine.cu\"\n\n");
     write_in(folder, "macro.h", "#define M \"each.h\"\n#include M\n");
     char *large = malloc(3 << 20);

@@ -46,7 +46,7 @@ static const struct {
     {3, "problem n 9223372036854775807 * 2",
      "t.cu:3:15: the default of n `9223372036854775807 * 2` comes to 1.84467e+19 (beyond 64 bits), expected "
      "a whole number"},
-    {4, "problem half n // 2", "t.cu:4:21: found '/', expected a value"},
+    {4, "problem half n // 2", "t.cu:4:20: found '//', but no comment may follow"},
     {4, "problem half m / 2", "t.cu:4:18: unknown name m"},
     {4, "problem half later\n//@ problem later 4",
      "t.cu:4:18: later is a variable of the problem, and only the variables of the lines above are known "

@@ -8,6 +8,7 @@ from t1_members import (ARGS_MAX, ARRAY, BYTES_MAX, FILE_MAX, NAME_MAX, NUMBER, 
                         TEXT, TRUTH, TYPES, at, member, members, range_of)
 from t1_value import Refusal
 
+ANNOTATION = re.compile(r"^[ \t\r]*//@(?![ \t]*[{}])|//@[ \t]*[a-z]")  # not //@{ of Doxygen
 COMMENTS = re.compile(r'"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
 NOT_FOR_A_KERNEL = [(r"\btexture\s*<", "a texture reference, which NVRTC does not have"),
                     (r"\bsurface\s*<", "a surface reference, which NVRTC does not have"),
@@ -279,7 +280,7 @@ def without_comments(source):
 def check_lines(source, text, notes):
     depth = 0  # of #if, where wrong code may never be compiled
     for number, (line, code) in enumerate(zip(source.split("\n"), text.split("\n")), 1):
-        if line.lstrip(" \t\r").startswith("//@"):
+        if ANNOTATION.search(line):
             raise Refusal(f"line {number} is an annotation: the file is a template already, use it as it is")
         include = re.match(r'\s*#include\s*"([^"\r\n]*)', line)
         if include:

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cxx.h"
 #include "base/grow.h"
 #include "base/suggest.h"
 #include "kernel/annotation/include.h"
@@ -344,6 +345,14 @@ static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
     return TT_OK;
 }
 
+/* The index of a keyword; TT__COUNT(keywords): it is none. */
+static size_t find_keyword(tt__span word) {
+    size_t k = 0;
+    while (k < TT__COUNT(keywords) && !tt__span_is(word, keywords[k].word))
+        k++;
+    return k;
+}
+
 static tt_status fail_keyword(tt__reader *r, tt__span word) {
     tt__suggest near = tt__suggest_for(word.at, word.n);
     for (size_t k = 0; k < TT__COUNT(keywords); k++)
@@ -355,11 +364,25 @@ static bool begins_launch(tt_status (*read)(tt__reader *r, tt__span rest)) {
     return read == read_kernel || read == tt__read_aside;
 }
 
+/* Only after a name is the rest of a line a remark. */
+static tt_status check_end(tt__reader *r, tt__span rest, tt_status (*read)(tt__reader *r, tt__span rest)) {
+    if (rest.at[rest.n - 1] == '\\')
+        return FAIL(
+            r, rest.at + rest.n - 1,
+            "an annotation ends with its line, and a backslash makes the next line a comment: write all "
+            "in one line");
+    for (size_t i = 0; i + 1 < rest.n && !begins_launch(read) && read != read_op; i++)
+        if ((i == 0 || tt__is_blank(rest.at[i - 1])) && rest.at[i] == '/' && strchr("/*", rest.at[i + 1]))
+            return FAIL(r, rest.at + i,
+                        "found '%.2s', but no comment may follow in the line of an annotation (and / divides "
+                        "without a fraction): give it a line of its own",
+                        rest.at + i);
+    return TT_OK;
+}
+
 static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
     tt__span word = tt__take_word(&rest);
-    size_t k = 0;
-    while (k < TT__COUNT(keywords) && !tt__span_is(word, keywords[k].word))
-        k++;
+    const size_t k = find_keyword(word);
     if (word.n == 0)
         return FAIL(r, word.at, "an empty annotation, expected a keyword after //@");
     if (k == TT__COUNT(keywords))
@@ -367,6 +390,7 @@ static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
     r->keyword = keywords[k].word;
     if (rest.n == 0)
         return FAIL(r, word.at, "`%s` stands alone, expected: %s", r->keyword, keywords[k].form);
+    TT_TRY(check_end(r, rest, keywords[k].read));
     if (seen->line[k] && keywords[k].times != OFTEN)
         return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen->line[k]);
     bool first = r->t->n_passes == 0 && r->launch == &r->t->passes[0]; /* nothing has begun */
@@ -405,26 +429,110 @@ static const char *header_end(const tt__reader *r, const char *at) {
     return found ? found + 1 : NULL;
 }
 
+/* The source without a byte order mark. */
+static const char *text_of(const tt__template *t) {
+    return t->source + (strncmp(t->source, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+}
+
+/* The lines of a file. Those of a pasted header count as the line that includes it. */
+typedef struct course {
+    tt__cxx_lines lines;
+    const char *resume; /* where this file goes on after a header; NULL: in no header */
+    tt__span header;    /* its name */
+    int header_line;
+    int n_ifs, if_line; /* open conditions, and where the outermost begins */
+} course;
+
+static void follow_header(course *c, const tt__reader *r) {
+    static const char directive[] = "#line ";
+    const char *at = c->lines.at;
+    if (!c->resume || at == c->resume)
+        c->resume = header_end(r, at);
+    const char *name =
+        c->resume && strncmp(at, directive, strlen(directive)) == 0 ? memchr(at, '"', c->lines.n) : NULL;
+    c->header_line++;
+    if (name) {
+        c->header = (tt__span){name + 1, strcspn(name + 1, "\"\n")};
+        c->header_line = atoi(at + strlen(directive)) - 1;
+    }
+}
+
+static void follow_conditions(course *c, const tt__reader *r, tt__span line) {
+    if (c->lines.inside != TT__CXX_CODE || line.n == 0 || *line.at != '#')
+        return;
+    line = tt__trim((tt__span){line.at + 1, line.n - 1});
+    if (line.n > 1 && strncmp(line.at, "if", 2) == 0 && c->n_ifs++ == 0)
+        c->if_line = r->line;
+    else if (line.n > 4 && strncmp(line.at, "endif", 5) == 0 && c->n_ifs > 0)
+        c->n_ifs--;
+}
+
+/* A line that has the form of an annotation, in a place where none counts. */
+static tt_status fail_place(const course *c, tt__reader *r, const char *at, tt__span word) {
+    static const char *const why[] = {
+        [TT__CXX_CODE] = NULL,
+        [TT__CXX_COMMENT] = "is in the comment that begins in",
+        [TT__CXX_RAW_TEXT] = "is in the text that begins in",
+        [TT__CXX_CONTINUED] = "belongs to a line that ends with a backslash,",
+    };
+    static const char advice[] = "move it out, or put another // in front of it";
+    char header[TT__FILE_MAX];
+    const tt__cxx_lines *l = &c->lines;
+    tt__copy(header, c->header.n < sizeof header ? c->header.n + 1 : sizeof header,
+             c->header.at ? c->header.at : "");
+    if (c->resume)
+        return tt__template_fail(header, c->header_line, tt__read_column(r, at),
+                                 "`//@ %.*s` is in a header, where no annotation counts: move it to %s",
+                                 SHOW(word), r->t->path);
+    if (at != tt__trim((tt__span){l->at, l->n}).at)
+        return FAIL(
+            r, at,
+            "`//@ %.*s` stands behind something else, and does not count there: give it a line of its own",
+            SHOW(word));
+    if (l->inside != TT__CXX_CODE)
+        return FAIL(r, at, "`//@ %.*s` %s line %d, and does not count there: %s", SHOW(word), why[l->inside],
+                    r->line - (l->number - l->since), advice);
+    return FAIL(r, at,
+                "`//@ %.*s` is in the #if of line %d, but an annotation counts whatever the condition is: %s",
+                SHOW(word), c->if_line, advice);
+}
+
+/* Doxygen writes //@{ and //@}. */
+static bool is_of_doxygen(tt__span rest) {
+    return rest.n && (*rest.at == '{' || *rest.at == '}');
+}
+
+static tt_status read_line(course *c, tt__reader *r, seen *seen) {
+    const tt__cxx_lines *l = &c->lines;
+    tt__span line = tt__trim((tt__span){l->at, l->n});
+    const bool first = line.n >= 3 && memcmp(line.at, "//@", 3) == 0;
+    const char *at = first ? line.at : l->comment;
+    follow_conditions(c, r, line);
+    if (!at || strncmp(at, "//@", 3) != 0)
+        return TT_OK;
+    tt__span rest = tt__trim((tt__span){at + 3, line.n - (size_t)(at - line.at) - 3}), word = rest;
+    word = tt__take_word(&word);
+    const bool counts = first && !c->resume && l->inside == TT__CXX_CODE;
+    if ((!counts || c->n_ifs) && find_keyword(word) < TT__COUNT(keywords))
+        return fail_place(c, r, at, word);
+    return counts && !is_of_doxygen(rest) ? read_annotation(r, seen, rest) : TT_OK;
+}
+
 tt_status tt__annotation_read(tt__template *t) {
     seen seen = {{0}};
     tt__reader r = {.t = t, .line = 1, .launch = &t->passes[0]};
-    const char *at = t->source;
-    if (strncmp(at, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark */
-        at += 3;
+    const char *at = text_of(t);
     if (!strstr(at, "//@"))
         return tt__fail(TT_E_TEMPLATE,
                         "%s: it has no annotations, which are lines such as //@ kernel NAME: \"tune new\" "
                         "writes a kernel with all that are needed",
                         t->path);
-    const char *resume = NULL; /* lines before it are of a header, and count as the one that includes it */
-    for (size_t n; *at; r.line += !resume, at += n + (at[n] == '\n')) {
-        n = strcspn(at, "\n");
-        tt__span line = tt__trim((tt__span){at, n});
-        r.line_start = at;
-        if (!resume || at == resume)
-            resume = header_end(&r, at);
-        if (line.n >= 3 && memcmp(line.at, "//@", 3) == 0)
-            TT_TRY(read_annotation(&r, &seen, (tt__span){line.at + 3, line.n - 3}));
+    course c = {.lines.source = at};
+    while (tt__cxx_next_line(&c.lines)) {
+        r.line_start = c.lines.at;
+        follow_header(&c, &r);
+        TT_TRY(read_line(&c, &r, &seen));
+        r.line += !c.resume;
     }
     mark_present(t, &seen);
     for (size_t k = 0; k < TT__COUNT(keywords); k++)
@@ -433,4 +541,36 @@ tt_status tt__annotation_read(tt__template *t) {
                             keywords[k].word, keywords[k].form);
     TT_TRY(end_launch(&r, &seen, true));
     return tt__operation_finish(t);
+}
+
+/* Does a comment look like an annotation? Documentation has `@param NAME` too, which prose follows. */
+static bool looks_meant(tt__span comment, tt__span *word) {
+    const size_t third = comment.n > 2 && strchr("/!", comment.at[2]) ? 1 : 0;
+    tt__span rest = {comment.at + 2 + third, comment.n - 2 - third}, start = tt__trim(rest);
+    if (start.n == 0 || *start.at != '@' || (!third && start.at == rest.at))
+        return false;
+    start = (tt__span){start.at + 1, start.n - 1};
+    rest = start;
+    *word = tt__take_word(&rest);
+    if (find_keyword(*word) == TT__COUNT(keywords))
+        return false;
+    if (word->at > start.at || !tt__span_is(*word, "param"))
+        return true;
+    tt__take_word(&rest);
+    tt__span value = tt__take_word(&rest);
+    return value.n == 0 || tt__is_integer(value.at, value.n) || tt__is_real(value.at, value.n);
+}
+
+tt_status tt__annotation_lookalikes(tt__str *out, const tt__template *t) {
+    tt__reader r = {.t = (tt__template *)t, .line = 1}; /* only its position changes */
+    course c = {.lines.source = text_of(t)};
+    for (tt__span word; tt__cxx_next_line(&c.lines); r.line += !c.resume) {
+        const tt__span line = tt__trim((tt__span){c.lines.at, c.lines.n});
+        follow_header(&c, &r);
+        if (!c.resume && c.lines.inside == TT__CXX_CODE && c.lines.comment == line.at &&
+            looks_meant(line, &word))
+            tt__str_addf(out, "%sline %d: `%.*s` is a comment only: an annotation begins with //@",
+                         out->len ? "\n" : "", r.line, (int)(word.at + word.n - line.at), line.at);
+    }
+    return tt__str_check(out);
 }

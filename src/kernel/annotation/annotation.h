@@ -10,4 +10,8 @@
  * TT_E_TEMPLATE. */
 tt_status tt__annotation_read(tt__template *t);
 
+/* Appends a line for each comment of the file that was probably meant as an annotation, as in `// @ where`.
+ */
+tt_status tt__annotation_lookalikes(tt__str *out, const tt__template *t);
+
 #endif

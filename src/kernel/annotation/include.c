@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cxx.h"
 #include "base/grow.h"
 #include "base/read_file.h"
 #include "kernel/annotation/reader.h"
@@ -53,33 +54,6 @@ static bool is_directive(tt__span line, const char *word, tt__span *operand) {
 static bool is_pragma_once(tt__span line) {
     tt__span rest;
     return is_directive(line, "pragma", &rest) && take_word(&rest, "once");
-}
-
-/* Is a block comment still open at the end of this line? */
-static bool ends_in_comment(tt__span line, bool inside) {
-    char quote = 0;
-    for (size_t i = 0; i < line.n; i++) {
-        char c = line.at[i], next = i + 1 < line.n ? line.at[i + 1] : '\0';
-        if (inside) {
-            bool end = c == '*' && next == '/';
-            inside = !end;
-            i += end;
-        } else if (quote) {
-            i += c == '\\';
-            quote = c == quote ? 0 : quote;
-        } else if (c == '/' && next == '/') {
-            return false;
-        } else if (c == '/' && next == '*') {
-            inside = true;
-            i++;
-        } else if (c == '"' ||
-                   (c == '\'' &&
-                    (i == 0 ||
-                     !tt__is_word_char(line.at[i - 1])))) { /* a quote inside 1'000 is part of the number */
-            quote = c;
-        }
-    }
-    return inside;
 }
 
 static tt_status expand(expansion *x, const file *f, const char *text);
@@ -205,43 +179,38 @@ static size_t mark_length(const char *text) {
 }
 
 static tt_status expand(expansion *x, const file *f, const char *text) {
-    bool in_comment = false;
-    int number = 1;
-    for (const char *line = text + mark_length(text); *line; number++) {
-        size_t n = strcspn(line, "\n");
-        tt__span whole = {line, n}, operand;
-        if (!in_comment && is_directive(whole, "include", &operand)) {
-            TT_TRY(include(x, f, number, (int)(operand.at - line) + 1, whole, operand));
-        } else if (!in_comment && f->depth > 0 && is_pragma_once(whole)) {
+    tt__cxx_lines l = {.source = text + mark_length(text)};
+    while (tt__cxx_next_line(&l)) {
+        tt__span whole = {l.at, l.n}, operand;
+        const bool code = l.inside == TT__CXX_CODE;
+        if (code && is_directive(whole, "include", &operand)) {
+            TT_TRY(include(x, f, l.number, (int)(operand.at - l.at) + 1, whole, operand));
+        } else if (code && f->depth > 0 && is_pragma_once(whole)) {
             TT_TRY(remember_once(x, f));
             tt__str_add(x->out, "\n");
         } else {
-            in_comment = ends_in_comment(whole, in_comment);
-            tt__str_addn(x->out, line, n);
+            tt__str_addn(x->out, l.at, l.n);
             tt__str_add(x->out, "\n");
         }
         if (x->out->len > TT__INCLUDE_BYTES_MAX)
             return tt__fail(TT_E_TEMPLATE, "%s: with all that it includes it has more than %d bytes", f->path,
                             TT__INCLUDE_BYTES_MAX);
-        line += n + (line[n] == '\n');
     }
     return tt__str_check(x->out);
 }
 
 /* Reads the `//@ include FOLDER` lines. */
 static tt_status find_folders(expansion *x, const char *path, const char *text) {
-    int number = 1;
-    text += mark_length(text);
-    for (size_t n; *text; text += n + (text[n] == '\n'), number++) {
-        n = strcspn(text, "\n");
-        tt__span line = tt__trim((tt__span){text, n});
-        if (line.n < 3 || memcmp(line.at, "//@", 3) != 0)
+    tt__cxx_lines l = {.source = text + mark_length(text)};
+    while (tt__cxx_next_line(&l)) {
+        tt__span line = tt__trim((tt__span){l.at, l.n});
+        if (l.inside != TT__CXX_CODE || line.n < 3 || memcmp(line.at, "//@", 3) != 0)
             continue;
         line = tt__trim((tt__span){line.at + 3, line.n - 3});
         if (!tt__span_is(tt__take_word(&line), "include") || !line.n)
             continue;
         if (x->n_folders == FOLDERS_MAX)
-            return tt__template_fail(path, number, 0, "more than %d `include` lines", FOLDERS_MAX);
+            return tt__template_fail(path, l.number, 0, "more than %d `include` lines", FOLDERS_MAX);
         x->folders[x->n_folders++] = line;
     }
     return TT_OK;

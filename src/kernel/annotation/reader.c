@@ -11,14 +11,14 @@
 #define SHOW TT__SHOW
 #define FAIL TT__READ_FAIL
 
-static bool is_blank(char c) {
+bool tt__is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
 tt__span tt__trim(tt__span s) {
-    while (s.n && is_blank(*s.at))
+    while (s.n && tt__is_blank(*s.at))
         s = (tt__span){s.at + 1, s.n - 1};
-    while (s.n && is_blank(s.at[s.n - 1]))
+    while (s.n && tt__is_blank(s.at[s.n - 1]))
         s.n--;
     return s;
 }
@@ -26,7 +26,7 @@ tt__span tt__trim(tt__span s) {
 tt__span tt__take_word(tt__span *rest) {
     *rest = tt__trim(*rest);
     tt__span word = {rest->at, 0};
-    while (word.n < rest->n && !is_blank(word.at[word.n]))
+    while (word.n < rest->n && !tt__is_blank(word.at[word.n]))
         word.n++;
     *rest = tt__trim((tt__span){rest->at + word.n, rest->n - word.n});
     return word;

@@ -29,6 +29,7 @@ static inline int tt__read_column(const tt__reader *r, const char *at) {
     return (int)(at - r->line_start) + 1;
 }
 
+bool tt__is_blank(char c);
 tt__span tt__trim(tt__span s);
 bool tt__span_is(tt__span s, const char *word);
 /* Removes the first word from `rest`. */

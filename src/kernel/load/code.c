@@ -4,57 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cxx.h"
 #include "base/suggest.h"
 #include "kernel/annotation/index.h"
 #include "kernel/expression/scan.h"
-
-/* Is the quote in a number, as in 1'000? That of L'a' is not. */
-static bool is_separator(const char *source, const char *at) {
-    const char *start = at;
-    while (start > source && (start[-1] == '\'' || tt__is_word_char(start[-1])))
-        start--;
-    return start < at && *start >= '0' && *start <= '9';
-}
-
-/* Where R"x(...)x" ends, whose quote is at `at`; NULL: it is no raw string. */
-static const char *end_raw(const char *source, const char *at) {
-    const char *word = at, *end = at + 1 + strcspn(at + 1, "() \t\r\n\"\\");
-    const size_t n = (size_t)(end - at) - 1;
-    while (word > source && tt__is_word_char(word[-1]))
-        word--;
-    if (word == at || at[-1] != 'R' || word + strspn(word, "uUL8") != at - 1 || *end != '(')
-        return NULL;
-    while ((end = strchr(end + 1, ')')))
-        if (strncmp(end + 1, at + 1, n) == 0 && end[1 + n] == '"')
-            return end + n + 2;
-    return at + strlen(at);
-}
-
-/* Where a comment or a text in quotes ends that begins there; NULL: none does. */
-static const char *end_apart(const char *source, const char *at) {
-    const bool block = strncmp(at, "/*", 2) == 0, line = strncmp(at, "//", 2) == 0;
-    const char *end = block ? strstr(at + 2, "*/") : NULL;
-    if (block)
-        return end ? end + 2 : at + strlen(at);
-    if (!line && *at != '"' && (*at != '\'' || is_separator(source, at)))
-        return NULL;
-    if (*at == '"' && (end = end_raw(source, at)))
-        return end;
-    for (end = at + 1; *end && *end != '\n' && (line || *end != *at);)
-        end += *end == '\\' && end[1] ? 1 + (end[1] == '\r' && end[2] == '\n') + 1 : 1;
-    return !line && *end == *at ? end + 1 : end;
-}
-
-/* Makes comments blank. */
-static void blank_comments(char *source) {
-    for (char *at = source; *at;) {
-        const char *end = end_apart(source, at);
-        const size_t n = end ? (size_t)(end - at) : 1;
-        if (end && *at == '/')
-            memset(at, ' ', n);
-        at += n;
-    }
-}
 
 static size_t word_length(const char *at) {
     size_t n = 0;
@@ -154,34 +107,8 @@ static tt_status check_kernel(const tt__template *t, const char *code, const tt_
     return tt__code_has(code, name) ? check_early(t, code, g, symbol) : fail_code(t, code, g, name, keyword);
 }
 
-/* Is the directive one of #if ... #endif? */
-static bool is_condition(const char *at) {
-    at += 1 + strspn(at + 1, " \t");
-    return strncmp(at, "if", 2) == 0 || strncmp(at, "el", 2) == 0 || strncmp(at, "end", 3) == 0;
-}
-
-/* Makes comments, texts in quotes and directives blank. A condition ends what is before it: a `static` in it
- * may be for another compiler. */
-static void blank_out(char *source) {
-    bool starts = true, directive = false; /* only blanks are before it in its line */
-    for (char *at = source; *at;) {
-        const char *end = end_apart(source, at);
-        size_t n = end ? (size_t)(end - at) : 1;
-        if (!end && *at == '\\') /* the line goes on */
-            n += strspn(at + 1, "\r") + (at[1 + strspn(at + 1, "\r")] == '\n');
-        else if (!end && *at == '\n')
-            directive = false;
-        const bool begins = starts && *at == '#';
-        directive |= begins;
-        starts = *at == '\n' || (starts && (*at == '/' || strchr(" \t\r", *at)));
-        if (directive || end)
-            memset(at, begins && is_condition(at) ? ';' : ' ', n);
-        at += n;
-    }
-}
-
 /* Is it declared as `static __constant__ float name[4]`, perhaps on several lines? Between brackets it is
- * only used. The code has passed blank_out. */
+ * only used. The code has passed tt__cxx_blank_all. */
 static bool is_static(const char *code, const char *name) {
     bool constant = false, is_static = false;
     int depth = 0;
@@ -209,7 +136,7 @@ static tt_status check_constant(const tt__template *t, const char *code, const t
     char *bare = strdup(code);
     if (!bare)
         return tt__fail_memory(strlen(code) + 1);
-    blank_out(bare);
+    tt__cxx_blank_all(bare);
     const bool wrong = is_static(bare, o->name);
     free(bare);
     return wrong ? tt__template_fail(t->path, o->count.line, o->count.column,
@@ -235,7 +162,7 @@ tt_status tt__code_check(const tt__template *t) {
     char *code = strdup(t->source);
     if (!code)
         return tt__fail_memory(strlen(t->source) + 1);
-    blank_comments(code);
+    tt__cxx_blank_comments(code);
     tt_status status = check(t, code);
     free(code);
     return status;
@@ -283,7 +210,7 @@ tt_status tt__code_unused(tt__str *out, const tt__template *t) {
     if (!code)
         return tt__fail_memory(strlen(t->source) + 1);
     uncover_annotations(code);
-    blank_comments(code);
+    tt__cxx_blank_comments(code);
     for (size_t i = 0; i < t->n_params; i++)
         if (!tt__code_has(code, t->params[i].name))
             tt__str_addf(out, "%snothing uses the parameter %s", out->len ? "\n" : "", t->params[i].name);

@@ -7,6 +7,7 @@
 #include "base/words.h"
 #include "gpu/device.h"
 #include "gpu/fit.h"
+#include "kernel/annotation/annotation.h"
 #include "kernel/load/code.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
@@ -186,6 +187,7 @@ int tt__cli_check_template(const tt__cli_args *args, const char *path) {
     tt_status status;
     TT_GOTO(tt__template_load(&e.t, path));
     TT_GOTO(tt__code_unused(&e.warnings, e.t));
+    TT_GOTO(tt__annotation_lookalikes(&e.warnings, e.t));
     TT_GOTO(choose_problem(&e.p, e.t, args));
     TT_GOTO(choose_gpu(&e.gpu, args));
     TT_GOTO(count(&e));
