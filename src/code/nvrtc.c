@@ -235,6 +235,39 @@ static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *
     return TT_E_COMPILE;
 }
 
+/* Is this name defined by an option? A file may have an ELEM_SIZE of its own. */
+static bool is_defined(const char *name, size_t n, const char *const *argv, int argc) {
+    for (int i = 0; i < argc; i++)
+        if (strncmp(argv[i], "-D", 2) == 0 && strcspn(argv[i] + 2, "=") == n &&
+            strncmp(argv[i] + 2, name, n) == 0)
+            return strncmp(name, "ELEM_SIZE", n) != 0;
+    return false;
+}
+
+/* A #define in the code takes the place of a parameter, and the compiler only warns. */
+static tt_status check_log(nvrtcProgram handle, const char *name, const char *const *argv, int argc) {
+    static const char redefined[] = "incompatible redefinition of macro \"";
+    size_t size = 0;
+    char *log = NULL;
+    tt_status status = TT_OK;
+    if (table.nvrtcGetProgramLogSize(handle, &size) == NVRTC_SUCCESS && size > 1 && (log = calloc(size, 1)))
+        table.nvrtcGetProgramLog(handle, log);
+    for (const char *at = log; at && status == TT_OK && (at = strstr(at, redefined));) {
+        const char *line = at, *macro = at += strlen(redefined);
+        const size_t n = strcspn(macro, "\"");
+        while (line > log && line[-1] != '\n')
+            line--;
+        if (is_defined(macro, n, argv, argc))
+            status =
+                tt__fail(TT_E_COMPILE,
+                         "%s: %.*s changes nothing, because %.*s defines it again: take that #define away, "
+                         "or put it between #ifndef %.*s and #endif",
+                         name, (int)n, macro, (int)strcspn(line, ":"), line, (int)n, macro);
+    }
+    free(log);
+    return status;
+}
+
 /* From 12.9 on, NVRTC caches compiled code in a folder of the user. */
 static bool keeps_a_cache(void) {
     int major = 0, minor = 0;
@@ -349,6 +382,7 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
     *refused = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION;
     if (r != NVRTC_SUCCESS)
         TT_GOTO(fail_with_log(handle, r, p->name, p->source));
+    TT_GOTO(check_log(handle, p->name, argv, argc));
     TT_GOTO(check(table.nvrtcGetCUBINSize(handle, &size), "nvrtcGetCUBINSize"));
     cubin = malloc(size);
     if (!cubin)

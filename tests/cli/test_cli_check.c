@@ -108,6 +108,50 @@ static void test_what_is_unused(void **state) {
     }
 }
 
+/* A parameter may be in the code, and yet all its values are the same. */
+static void test_what_changes_nothing(void **state) {
+    (void)state;
+    static const char dead[] =
+        "\n\nWARNING: the parameter U changes nothing: code and launch stay the same\n",
+                      defined[] =
+                          "\n\nWARNING: the parameter U changes nothing, because the code defines it again",
+                      refused[] = "k.cu: U changes nothing, because ";
+    static const struct {
+        const char *lines, *head, *value, *says; /* NULL: nothing is wrong */
+    } cases[] = {
+        {"//@ default U=1", "", "U", NULL},
+        {"//@ default U=1", "#define U 4", "U", refused},
+        {"//@ default U=4", "#define U 4", "U", refused},
+        {"//@ default U=2", "#define U(i) i", "1; int i = U(3)", refused},
+        {"//@ default U=1", "#undef U\n#define U 4", "U", defined},
+        {"//@ default U=1\n//@ options -w", "#\tdefine U 4", "U", defined},
+        {"//@ default U=1", "#ifndef U\n#define U 4\n#endif", "U", NULL},
+        {"//@ default U=1", "#define UU 4", "U > 100", dead},
+        {"//@ default U=1", "#define ELEM_SIZE 2", "U + ELEM_SIZE", NULL},
+        {"//@ param B 1 2 3\n//@ default U=1 B=1", "", "B == 3 ? U : B", NULL},
+        {"//@ param B 1 2\n//@ default U=1 B=1", "", "B == 2 && U > 9 ? U : B", dead},
+        {"//@ default U=1", "static_assert(U < 4 && U > 0);", "1", NULL},
+        {"//@ where U < 2\n//@ default U=1", "", "U > 0", NULL},
+        {"//@ runtime V 1 2\n//@ default U=1 V=1\n//@ repeat V", "", "U", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char lines[256], code[512];
+        run_result r;
+        snprintf(lines, sizeof lines, "//@ param U 1 2 4\n%s\n", cases[i].lines);
+        snprintf(code, sizeof code,
+                 "%s\nextern \"C\" __global__ void k(float *x) { x[threadIdx.x] = %s; }\n#undef U\n",
+                 cases[i].head, cases[i].value);
+        write_kernel(lines, code);
+        if (!check_compiled(&r, ""))
+            return;
+        const bool wrong = cases[i].says == refused;
+        if (r.code != (wrong ? 2 : 0) || !strstr(wrong ? r.err : r.out, cases[i].says ? cases[i].says : "") ||
+            (!cases[i].says && strstr(r.out, "WARNING")))
+            fail_msg("%s, %s: %d\n%s%s", cases[i].head, cases[i].value, r.code, r.out, r.err);
+        run_free(&r);
+    }
+}
+
 static void test_what_is_not_launched(void **state) {
     (void)state;
     run_result r;
@@ -119,9 +163,8 @@ static void test_what_is_not_launched(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constants_that_stay_zero),
-        cmocka_unit_test(test_constants_of_another_length),
-        cmocka_unit_test(test_what_is_unused),
+        cmocka_unit_test(test_constants_that_stay_zero), cmocka_unit_test(test_constants_of_another_length),
+        cmocka_unit_test(test_what_is_unused),           cmocka_unit_test(test_what_changes_nothing),
         cmocka_unit_test(test_what_is_not_launched),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);

@@ -3,9 +3,13 @@
  */
 #include "tuner/worker/compile_one.h"
 
-#include "tuner/farm/workers.h"
-
-static tt_status start(tt__workers *workers) {
+static tt_status start(tt__compiler *c) {
+    tt__workers *workers = &c->workers;
+    if (!c->open)
+        TT_TRY(tt__workers_open(workers, &(int){0}, 1, 1, NULL, NULL));
+    c->open = true;
+    if (workers->items[workers->n_gpus].pid)
+        return TT_OK;
     TT_TRY(tt__workers_start(workers, workers->n_gpus));
     TT_TRY(tt__workers_wait_for(workers, workers->n_gpus, TT__MSG_HELLO));
     return tt__workers_adopt(&((const tt__msg_hello *)workers->payload.text)->done);
@@ -26,25 +30,26 @@ static tt_status wait(tt__workers *workers, const char *name, double timeout_s) 
                     (long long)(tt__workers_compiler_bytes(workers) >> 20), e.reason, advice);
 }
 
-tt_status tt__compile_one(tt__str *cubin, const char *name, const char *source, const tt__str *options,
-                          int n_options, int cc, double timeout_s) {
+tt_status tt__compile_one(tt__compiler *c, tt__str *cubin, const char *name, const char *source,
+                          const tt__str *options, int n_options, int cc, double timeout_s) {
     enum { USUAL_S = 60 };
-    tt__workers workers;
-    tt_status status;
+    tt__workers *workers = &c->workers;
     timeout_s = timeout_s > 0 ? timeout_s : USUAL_S;
-    TT_TRY(tt__workers_open(&workers, &(int){0}, 1, 1, NULL, NULL));
-    TT_GOTO(start(&workers));
-    workers.gpu.cc = cc;
-    tt__workers_ask_compile(&workers, workers.n_gpus, name, source, options, n_options, timeout_s);
-    TT_GOTO(wait(&workers, name, timeout_s));
-    const tt__msg_compiled *m = (const tt__msg_compiled *)workers.payload.text;
+    TT_TRY(start(c));
+    workers->gpu.cc = cc;
+    tt__workers_ask_compile(workers, workers->n_gpus, name, source, options, n_options, timeout_s);
+    TT_TRY(wait(workers, name, timeout_s));
+    const tt__msg_compiled *m = (const tt__msg_compiled *)workers->payload.text;
     if (m->done.status == TT_E_COMPILE && strstr(m->done.error, "out of memory"))
-        TT_GOTO(tt__fail(TT_E_COMPILE, "%s: its compiler needs more than %lld MB of memory: %s", name,
-                         (long long)(tt__workers_compiler_bytes(&workers) >> 20), advice));
-    TT_GOTO(tt__workers_adopt(&m->done));
-    tt__str_addn(cubin, (const char *)(m + 1), workers.payload.len - sizeof *m);
-    status = tt__str_check(cubin);
-out:
-    tt__workers_close(&workers);
-    return status;
+        return tt__fail(TT_E_COMPILE, "%s: its compiler needs more than %lld MB of memory: %s", name,
+                        (long long)(tt__workers_compiler_bytes(workers) >> 20), advice);
+    TT_TRY(tt__workers_adopt(&m->done));
+    tt__str_addn(cubin, (const char *)(m + 1), workers->payload.len - sizeof *m);
+    return tt__str_check(cubin);
+}
+
+void tt__compiler_close(tt__compiler *c) {
+    if (c->open)
+        tt__workers_close(&c->workers);
+    *c = (tt__compiler){0};
 }

@@ -1,15 +1,21 @@
 /*
- * Compiles one program in a worker, for callers without a farm.
+ * A compile worker for callers without a farm.
  */
 #ifndef TT_TUNER_WORKER_COMPILE_ONE_H
 #define TT_TUNER_WORKER_COMPILE_ONE_H
 
-#include "base/str.h"
+#include "tuner/farm/workers.h"
 
-/* tt__nvrtc_compile in a compile worker with limits on memory and time. The worker ends with this call.
- * timeout_s 0: 60.
+/* Zero-initialise. It starts with the first compile, and again after a compile that took it down. */
+typedef struct tt__compiler {
+    tt__workers workers;
+    bool open;
+} tt__compiler;
+
+/* tt__nvrtc_compile in a worker with limits on memory and time. timeout_s 0: 60.
  * TT_E_COMPILE also means that the compiler crashed or exceeded a limit. */
-tt_status tt__compile_one(tt__str *cubin, const char *name, const char *source, const tt__str *options,
-                          int n_options, int cc, double timeout_s);
+tt_status tt__compile_one(tt__compiler *c, tt__str *cubin, const char *name, const char *source,
+                          const tt__str *options, int n_options, int cc, double timeout_s);
+void tt__compiler_close(tt__compiler *c);
 
 #endif

@@ -7,6 +7,7 @@
 #include "code/cubin.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
+#include "tuner/worker/compile_one.h"
 
 /* The parts of a launch that can exceed a limit: their names in JSON, and in text. */
 typedef struct tt__check_part {
@@ -23,6 +24,8 @@ typedef struct tt__compiled {
 
 typedef struct tt__examined {
     tt__template *t;
+    tt__compiler compiler;
+    double compile_timeout_s;
     tt__gpu gpu;
     tt__problem p;
     tt__space space; /* the first is the default, if it is legal here */
@@ -35,6 +38,11 @@ typedef struct tt__examined {
     tt__str warnings;                      /* what is not wrong but hardly meant, a line each */
     tt__str misfits; /* differences between the code and the annotations, a line each; "" : none */
 } tt__examined;
+
+tt_status tt__check_compile(tt__str *cubin, tt__examined *e, const tt__candidate *c);
+/* Names parameters that change neither the code nor the launch. `cubin` is that of the first configuration.
+ */
+tt_status tt__check_effects(tt__examined *e, const tt__str *cubin);
 
 /* These write to standard output. */
 tt_status tt__check_print_text(const tt__examined *e);

@@ -16,7 +16,6 @@
 #include "tuner/cli/shell/problems.h"
 #include "tuner/explain/occupancy.h"
 #include "tuner/farm/cubins.h"
-#include "tuner/worker/compile_one.h"
 
 const tt__check_part tt__check_parts[TT__PART_COUNT] = {
     [TT__PART_BLOCK] = {"block", "limit: threads of a block"},
@@ -28,6 +27,7 @@ const tt__check_part tt__check_parts[TT__PART_COUNT] = {
 };
 
 static void free_examined(tt__examined *e) {
+    tt__compiler_close(&e->compiler);
     tt__template_free(&e->t);
     tt__space_free(&e->space);
     tt__str_free(&e->not_default);
@@ -151,30 +151,38 @@ static tt_status examine(tt__compiled *out, const tt__examined *e, const tt__str
     return TT_OK;
 }
 
-static tt_status compile_one(tt__examined *e, const tt__candidate *c, double timeout_s) {
-    tt__str options = {0}, cubin = {0};
+tt_status tt__check_compile(tt__str *cubin, tt__examined *e, const tt__candidate *c) {
+    tt__str options = {0};
     int n;
     tt_status status = tt__config_options(&options, &n, c, &e->p);
     if (status == TT_OK)
-        status = tt__compile_one(&cubin, e->t->path, e->t->source, &options, n, e->gpu.cc, timeout_s);
+        status = tt__compile_one(&e->compiler, cubin, e->t->path, e->t->source, &options, n, e->gpu.cc,
+                                 e->compile_timeout_s);
+    tt__str_free(&options);
+    return status;
+}
+
+static tt_status compile_first(tt__examined *e, const tt__candidate *c) {
+    tt__str cubin = {0};
+    tt_status status = tt__check_compile(&cubin, e, c);
     if (status == TT_OK)
         status = fit(e, &cubin, c);
     tt__cubins_unfilled(&e->warnings, e->t, cubin.text, cubin.len);
     for (int i = 0; status == TT_OK && i < c->launch.n_passes; i++)
         if (!c->launch.passes[i].off)
             status = examine(&e->compiled[i], e, &cubin, c, i);
-    tt__str_free(&options);
+    if (status == TT_OK)
+        status = tt__check_effects(e, &cubin);
     tt__str_free(&cubin);
     return status;
 }
 
-static tt_status compile(tt__examined *e, double timeout_s) {
+static tt_status compile(tt__examined *e) {
     if (e->space.n == 0) {
         tt__str_add(&e->not_compiled, "no configuration does this problem");
         return TT_OK;
     }
-    const tt__candidate *c = &e->space.items[0];
-    tt_status status = compile_one(e, c, timeout_s);
+    tt_status status = compile_first(e, &e->space.items[0]);
     if (status == TT_OK)
         return TT_OK;
     e->refused = status == TT_E_COMPILE;
@@ -191,7 +199,8 @@ int tt__cli_check_template(const tt__cli_args *args, const char *path) {
     TT_GOTO(choose_problem(&e.p, e.t, args));
     TT_GOTO(choose_gpu(&e.gpu, args));
     TT_GOTO(count(&e));
-    TT_GOTO(compile(&e, args->compile_timeout_s));
+    e.compile_timeout_s = args->compile_timeout_s;
+    TT_GOTO(compile(&e));
     TT_GOTO(args->json ? tt__check_print_json(&e) : tt__check_print_text(&e));
     const tt__str *wrong = e.refused ? &e.not_compiled : &e.misfits;
     if (*tt__str_text(wrong)) {
