@@ -4,9 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/place.h"
 #include "code/cubin.h"
 #include "code/cuda_headers.h"
 #include "code/lowered.h"
@@ -156,12 +158,23 @@ static void names_instances_of_templates(void **state) {
     tt__str_free(&cubin);
 }
 
+/* NVRTC is looked for beside the program, too. Without a toolkit, a stand-in there would be taken for it. */
+static void no_stand_in_is_beside_this_program(void **state) {
+    (void)state;
+    tt__str file = {0};
+    tt__place_folder(&file, 0);
+    tt__str_add(&file, "/libnvrtc.so");
+    if (access(tt__str_text(&file), F_OK) == 0)
+        fail_msg("%s would be taken for NVRTC", tt__str_text(&file));
+    tt__str_free(&file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compiles_what_few_want),       cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(names_what_is_not_for_it),     cmocka_unit_test(takes_headers_of_the_host),
         cmocka_unit_test(knows_what_nvcc_always_has),   cmocka_unit_test(finds_the_headers_of_cuda),
-        cmocka_unit_test(names_instances_of_templates),
+        cmocka_unit_test(names_instances_of_templates), cmocka_unit_test(no_stand_in_is_beside_this_program),
     };
     if (tt__nvrtc_open() != TT_OK) {
         print_message("%s\n", tt_last_error());
