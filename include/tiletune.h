@@ -197,8 +197,9 @@ typedef struct tt_problem {
     const tt_permutation *permutation; /* a permutation instead of all that, read by the call; NULL: none.
                            It may be tuned and planned as a copy or a transpose that does the same */
     /* Device memory of the caller, for a matrix in place with rows != cols: rows * cols * elem_size / 100
-     * bytes, at least 16. Its content is ignored before and after. tt_transpose uses it for this launch, a
-     * plan for every tt_plan_launch, so one launch at a time. Other problems ignore it. */
+     * bytes, at least 16, at a multiple of 16 bytes. Its content is ignored before and after. tt_transpose
+     * uses it for this launch, a plan for every tt_plan_launch, so one launch at a time. Other problems
+     * ignore it. */
     CUdeviceptr scratch;
 } tt_problem;
 
@@ -300,8 +301,9 @@ TT_API tt_status tt_plan_set_constant(tt_plan *plan, const char *name, const voi
 
 /* Enqueues the launch: all kernels of the file, in order. Otherwise it does the same as tt_plan_launch.
  * `args` has n = tt_plan_n_arguments pointers. args[i] points to a CUdeviceptr, aligned as the plan requires
- * (16 bytes unless the problem says less), or to a scalar of its type. If the file has scratch buffers, two
- * launches at once need two sets of them. */
+ * (16 bytes unless the problem says less; scratch buffers always 16), or to a scalar of its type. Buffers
+ * must not overlap; only an address that is given twice, of which one is written, is detected. If the file
+ * has scratch buffers, two launches at once need two sets of them. */
 TT_API tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, CUstream stream);
 
 /* tt_plan_create and tt_plan_launch for a matrix. `ctx` caches one plan for each problem, CUDA context and

@@ -130,8 +130,11 @@ static tt_status check_overlap(const tt__canonical *c) {
 
 tt_status tt__permutation_canonical(tt__canonical *out, const tt_permutation *p, int align) {
     TT_TRY(check(p));
+    if (p->align && !tt__power_of_two_to_16(p->align))
+        return tt__fail(TT_E_INVALID, "align is %d bytes: it must be 1, 2, 4, 8, 16, or 0 for the default",
+                        p->align);
     int least = p->elem_size ? p->elem_size : 4;
-    if (align < least || !tt__power_of_two_to_16(align))
+    if (align < least)
         return tt__fail(
             TT_E_INVALID,
             "elements of %d bytes lie at multiples of %d: tensors aligned to %d cannot be permuted", least,

@@ -1,6 +1,7 @@
 /*
  * tt_permute: as tt_transpose, with a plan for each permutation, CUDA context and pointer alignment.
  */
+#include "api/matrix.h"
 #include "api/permutation.h"
 #include "api/sized.h"
 #include "api/transpose.h"
@@ -55,9 +56,10 @@ tt_status tt_permute(tt_ctx *ctx, const tt_permutation *permutation, CUdeviceptr
         return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");
     TT_TRY(TT__SIZED_IN(&p, permutation, 0, tt_permutation));
     int align = tt__align_of(dst, src);
+    const bool known_align = !p.align || tt__power_of_two_to_16(p.align);
     if (p.align && p.align < align)
         align = p.align;
-    if (p.rank < 1 || p.rank > TT_RANK_MAX || !p.dims || !p.perm || align < 1) {
+    if (p.rank < 1 || p.rank > TT_RANK_MAX || !p.dims || !p.perm || !known_align) {
         tt__canonical none;
         return tt__permutation_canonical(&none, &p, align); /* it says what is wrong */
     }

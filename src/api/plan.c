@@ -148,12 +148,22 @@ static tt_status bad_addresses(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr
                     dst, src, plan->misaligned + 1);
 }
 
+enum { SCRATCH_ALIGN = 16 }; /* whatever the data is aligned to */
+
+static tt_status bad_address(const char *name, CUdeviceptr at, CUdeviceptr align) {
+    return tt__fail(TT_E_INVALID,
+                    "%s is 0x%llx: it must be a device address that is a multiple of %llu bytes", name, at,
+                    align);
+}
+
 /* Kept out of line, so that other launches stay fast. */
 __attribute__((noinline)) tt_status tt__plan_launch_with(const tt_plan *plan, CUdeviceptr dst,
                                                          CUdeviceptr src, CUdeviceptr scratch,
                                                          CUstream stream) {
     if (dst != src || !dst || (dst & plan->misaligned))
         return bad_addresses(plan, dst, src);
+    if (scratch & (SCRATCH_ALIGN - 1))
+        return bad_address("scratch", scratch, SCRATCH_ALIGN);
     if (!scratch)
         return tt__fail(TT_E_INVALID,
                         "%s needs %zu bytes of device memory: give their address in tt_problem.scratch, or "
@@ -182,12 +192,23 @@ static tt_status check_argument(const tt_plan *plan, void *const *args, int i) {
     if (!args || !args[i])
         return tt__fail(TT_E_INVALID, "argument %d, %s, is NULL: it must point to %s", i, p->name,
                         scalar ? "the scalar" : "the address of the buffer");
-    CUdeviceptr at = scalar ? 16 : *(const CUdeviceptr *)args[i];
-    if (at && !(at & plan->misaligned))
+    if (scalar)
         return TT_OK;
-    return tt__fail(TT_E_INVALID,
-                    "%s is 0x%llx: it must be a device address that is a multiple of %llu bytes", p->name, at,
-                    plan->misaligned + 1);
+    const CUdeviceptr at = *(const CUdeviceptr *)args[i];
+    const CUdeviceptr align = p->direction == TT__SCRATCH ? SCRATCH_ALIGN : plan->misaligned + 1;
+    return !at || at % align ? bad_address(p->name, at, align) : TT_OK;
+}
+
+/* A buffer that the kernel writes is no other one. Configurations were verified with separate arrays. */
+static tt_status check_separate(const tt_plan *plan, void *const *args, int i) {
+    const tt__parameter *p = plan->parameters;
+    const CUdeviceptr at = *(const CUdeviceptr *)args[i];
+    for (int k = 0; k < plan->n_parameters; k++)
+        if (k != i && p[k].direction != TT__SCALAR && *(const CUdeviceptr *)args[k] == at)
+            return tt__fail(TT_E_INVALID,
+                            "%s and %s are both 0x%llx, and %s is written: it needs memory of its own",
+                            p[k < i ? k : i].name, p[k < i ? i : k].name, at, p[i].name);
+    return TT_OK;
 }
 
 tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, CUstream stream) {
@@ -198,6 +219,9 @@ tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, 
                         plan->choice.kernel, plan->n_parameters, plan->parameters[0].name);
     for (int i = 0; i < plan->n_parameters; i++)
         TT_TRY(check_argument(plan, args, i));
+    for (int i = 0; i < plan->n_parameters; i++)
+        if (plan->parameters[i].direction != TT__IN && plan->parameters[i].direction != TT__SCALAR)
+            TT_TRY(check_separate(plan, args, i));
     if (plan->missing)
         return missing_constant(plan);
     return launch(plan, args, stream);

@@ -10,9 +10,10 @@
 #include "base/status.h"
 
 /* Copies `in` to `full`, a struct of `size` bytes. If `optional`, NULL means all defaults. TT_E_INVALID names
- * the type: `in` has no size, or sets a field that this library does not know. */
+ * the type: `in` has no size or one that ends within a word, or sets a field that this library does not know.
+ */
 tt_status tt__sized_in(void *full, size_t size, const void *in, int optional, const char *type);
-/* TT_E_INVALID: `out` is NULL or has no size. */
+/* TT_E_INVALID: `out` is NULL, or has no size or one that ends within a word. */
 tt_status tt__sized_check(const void *out, const char *type);
 /* Copies what fits into the caller's struct, and clears the rest of that struct. */
 void tt__sized_out(void *out, const void *full, size_t size);

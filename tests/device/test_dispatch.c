@@ -80,6 +80,12 @@ static void test_misaligned_in_place(void **state) {
         }
 }
 
+static void refused(tt_status status, const char *says) {
+    assert_int_equal(status, TT_E_INVALID);
+    if (!strstr(tt_last_error(), says))
+        fail_msg("said %s, expected %s", tt_last_error(), says);
+}
+
 /* Odd, prime, one row, few columns; larger ones go in panels, with a tail and without. */
 static void test_rectangles_in_place(void **state) {
     (void)state;
@@ -106,6 +112,28 @@ static void test_rectangles_in_place(void **state) {
     }
 }
 
+/* Each way to launch asks the same of scratch memory, also where the matrix may lie anywhere. */
+static void scratch_is_aligned(CUdeviceptr scratch) {
+    static const char says[] = "it must be a device address that is a multiple of 16 bytes";
+    tt_plan *plan;
+    tt_problem p = matrix_of(6400, 24, 0, 0, 4);
+    p.in_place = 1;
+    p.align = 4;
+    arrays a = make(&p, 4);
+    for (unsigned shift = 1; shift < 16; shift *= 2) {
+        CUdeviceptr at = p.scratch = scratch + shift;
+        refused(tt_transpose(device_ctx, &p, a.d_dst, a.d_dst, NULL), says);
+        OK(tt_plan_create(&plan, device_ctx, &p));
+        refused(tt_plan_launch(plan, a.d_dst, a.d_dst, NULL), says);
+        refused(tt_plan_launch_args(plan, (void *[]){&a.d_dst, &at}, 2, NULL), says);
+        tt_plan_free(&plan);
+    }
+    CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+    p.scratch = scratch;
+    OK(tt_transpose(device_ctx, &p, a.d_dst, a.d_dst, NULL));
+    check_and_free(&a, &p, 4);
+}
+
 /* A plan has the memory from the problem, or from the launch. */
 static void test_plan_with_scratch(void **state) {
     (void)state;
@@ -119,7 +147,7 @@ static void test_plan_with_scratch(void **state) {
     OK(tt_plan_argument(&argument, plan, 1));
     assert_string_equal(argument.direction, "scratch");
     assert_int_equal(argument.bytes, 6400 * 24 * 4 / 100);
-    CU_OK(cu->cuMemAlloc(&scratch, argument.bytes));
+    CU_OK(cu->cuMemAlloc(&scratch, argument.bytes + 16));
     assert_int_equal(tt_plan_launch(plan, a.d_dst, a.d_dst, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "needs 6144 bytes of device memory"));
     assert_int_equal(tt_plan_launch(plan, a.d_dst, a.d_src, NULL), TT_E_INVALID);
@@ -136,6 +164,7 @@ static void test_plan_with_scratch(void **state) {
     OK(tt_plan_launch(plan, a.d_dst, a.d_dst, NULL));
     check_and_free(&a, &p, 0);
     tt_plan_free(&plan);
+    scratch_is_aligned(scratch);
     CU_OK(cu->cuMemFree(scratch));
 }
 
@@ -202,17 +231,14 @@ static void test_plan_refuses_misaligned(void **state) {
     assert_non_null(strstr(tt_last_error(), "0x1004"));
     assert_int_equal(tt_plan_launch(plan, 4096, 4096, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "dst and src are both 0x1000: set tt_problem.in_place"));
+    refused(tt_plan_launch_args(plan, (void *[]){&(CUdeviceptr){4096}, &(CUdeviceptr){4096}}, 2, NULL),
+            "src and dst are both 0x1000");
     tt_plan_free(&plan);
     p.in_place = 1;
     OK(tt_plan_create(&plan, device_ctx, &p));
     assert_int_equal(tt_plan_launch(plan, 4096, 8192, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "dst is 0x1000 and src 0x2000: in place they must be the same"));
     tt_plan_free(&plan);
-}
-
-static void refuses_zero(tt_status status, const char *says) {
-    assert_int_equal(status, TT_E_INVALID);
-    assert_string_equal(tt_last_error(), says);
 }
 
 /* A launch with such an address would be an error on the device, and the context unusable. */
@@ -222,21 +248,21 @@ static void test_refuses_address_0(void **state) {
     tt_plan *plan;
     tt_problem p = matrix_of(64, 64, 0, 0, 4);
     OK(tt_plan_create(&plan, device_ctx, &p));
-    refuses_zero(tt_plan_launch(plan, 0, 8192, NULL), dst_is_0);
-    refuses_zero(tt_plan_launch(plan, 4096, 0, NULL), "src is 0x0: it must be a device address");
+    refused(tt_plan_launch(plan, 0, 8192, NULL), dst_is_0);
+    refused(tt_plan_launch(plan, 4096, 0, NULL), "src is 0x0: it must be a device address");
     tt_plan_free(&plan);
-    refuses_zero(tt_transpose(device_ctx, &p, 0, 8192, NULL), dst_is_0);
+    refused(tt_transpose(device_ctx, &p, 0, 8192, NULL), dst_is_0);
     p.in_place = 1;
     OK(tt_plan_create(&plan, device_ctx, &p));
-    refuses_zero(tt_plan_launch(plan, 0, 0, NULL), dst_is_0);
+    refused(tt_plan_launch(plan, 0, 0, NULL), dst_is_0);
     tt_plan_free(&plan);
     p = matrix_of(6400, 24, 0, 0, 4);
     p.in_place = 1;
     p.scratch = 4096;
     OK(tt_plan_create(&plan, device_ctx, &p));
-    refuses_zero(tt_plan_launch(plan, 0, 0, NULL), dst_is_0);
+    refused(tt_plan_launch(plan, 0, 0, NULL), dst_is_0);
     tt_plan_free(&plan);
-    refuses_zero(tt_transpose(device_ctx, &p, 0, 0, NULL), dst_is_0);
+    refused(tt_transpose(device_ctx, &p, 0, 0, NULL), dst_is_0);
 }
 
 /* A plan outlives the context it came from. */

@@ -96,6 +96,13 @@ static void test_refuses_arguments(void **state) {
     g.y = y + 8;
     refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID, "that is a multiple of 16 bytes");
     g.y = y;
+    for (int of_scratch = 0; of_scratch < 2; of_scratch++) { /* y is written, parts is scratch memory */
+        CUdeviceptr *at = of_scratch ? &g.parts : &g.y, before = *at;
+        *at = g.x;
+        refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID,
+                of_scratch ? "x and parts are both 0x" : "x and y are both 0x");
+        *at = before;
+    }
     g.args[4] = NULL;
     refused(tt_plan_launch_args(plan, g.args, 5, NULL), TT_E_INVALID,
             "argument 4, b, is NULL: it must point to the scalar");

@@ -192,9 +192,20 @@ static void test_keys(void **state) {
     assert_int_equal(tt_permute(device_ctx, &wrong, dst_at, src_at, NULL), TT_E_INVALID);
     assert_string_equal(tt_last_error(), "elem_size is 65540 bytes: it must be 1, 2, 4, 8 or 16");
     wrong = p;
-    wrong.align = 16 - (1 << 28);
-    assert_int_equal(tt_permute(device_ctx, &wrong, dst_at, src_at, NULL), TT_E_INVALID);
-    assert_non_null(strstr(tt_last_error(), "tensors aligned to -268435440 cannot be permuted"));
+    static const int odd[] = {-268435440, -1, 3, 5, 12, 17, 32, 1 << 20};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        char says[80];
+        tt_problem problem = TT_INIT(tt_problem);
+        tt_plan *plan;
+        wrong.align = odd[i];
+        snprintf(says, sizeof says, "align is %d bytes: it must be 1, 2, 4, 8, 16, or 0 for the default",
+                 odd[i]);
+        assert_int_equal(tt_permute(device_ctx, &wrong, dst_at, src_at, NULL), TT_E_INVALID);
+        assert_string_equal(tt_last_error(), says);
+        problem.permutation = &wrong;
+        assert_int_equal(tt_plan_create(&plan, device_ctx, &problem), TT_E_INVALID);
+        assert_string_equal(tt_last_error(), says);
+    }
 }
 
 static void test_too_many_dimensions(void **state) {

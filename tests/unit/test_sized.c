@@ -64,6 +64,30 @@ static void refuses_what_has_no_size(void **state) {
     }
 }
 
+/* Such a size ends in the middle of a member: half a pointer would be read. */
+static void refuses_half_a_member(void **state) {
+    (void)state;
+    const struct {
+        size_t size;
+        const char *db_path;
+    } opts = {0, ":memory:"};
+    for (size_t size = sizeof(size_t) + 1; size <= 4 * sizeof(size_t); size++) {
+        char bytes[4 * sizeof(size_t)] = {0};
+        known full;
+        memcpy(bytes, &opts, sizeof opts);
+        memcpy(bytes, &size, sizeof size);
+        const tt_status wanted = size % sizeof(size_t) ? TT_E_INVALID : TT_OK;
+        assert_int_equal(tt__sized_check(bytes, "known"), wanted);
+        assert_int_equal(TT__SIZED_IN(&full, bytes, 1, known), wanted);
+        tt_ctx *ctx = NULL;
+        assert_int_equal(tt_open(&ctx, (const tt_open_opts *)(const void *)bytes), wanted);
+        assert_true((ctx != NULL) == (wanted == TT_OK));
+        tt_close(&ctx);
+    }
+    (void)tt__sized_check(&(known){12, 0, 0}, "known");
+    assert_string_equal(tt_last_error(), "known: size is 12 (start from TT_INIT(known))");
+}
+
 static void null_is_all_defaults_where_it_may_be(void **state) {
     (void)state;
     known full = {1, 2, 3};
@@ -134,6 +158,7 @@ int main(void) {
         cmocka_unit_test(a_smaller_one_has_defaults),
         cmocka_unit_test(of_a_larger_one_the_rest_is_zero),
         cmocka_unit_test(refuses_what_has_no_size),
+        cmocka_unit_test(refuses_half_a_member),
         cmocka_unit_test(null_is_all_defaults_where_it_may_be),
         cmocka_unit_test(writes_what_there_is_room_for),
         cmocka_unit_test(the_library_takes_them),
