@@ -29,7 +29,6 @@
 #include "fault/sql.h"
 #include "gpu/device.h"
 #include "kernel/model/template.h"
-#include "kernel/space/operation.h"
 
 /* There are thousands of allocations. So many of them fail, and more with TT_LONG. Without it, so many SQL
  * calls and accesses, too. If $NTH_EVERY is set, all of them fail: it is the number of processes that share
@@ -191,7 +190,6 @@ typedef struct outcome {
 static outcome try(const struct scenario *s, const struct kind *k, long n) {
     tt_ctx *ctx;
     outcome o;
-    tt__operation_forget();
     long live = alloc_live(), objects = device_objects(), files = sql_files();
     rows = s->rows;
     opened = s->from ? fresh : stored;
@@ -204,7 +202,6 @@ static outcome try(const struct scenario *s, const struct kind *k, long n) {
     o.count = k->count ? k->count() - before : 0;
     o.failed_at_all = !k->arm(0) && n > 0;
     tt_close(&ctx);
-    tt__operation_forget();
     if (s->run == open_and_close && open_and_close(NULL) != TT_OK)
         fail_msg("%s: %s %ld failed, and then it cannot be opened: %s", s->name, k->name, n, tt_last_error());
     /* A plan that works, and an object that is left: the call that failed was to unload it. */

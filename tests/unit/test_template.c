@@ -197,7 +197,7 @@ static const struct {
     {5, "derived EDGES 1\n//@ maxrregcount 31 + EDGES", "t.cu:6:23: EDGES is `derived`, which stands in"},
     {5, "derived EDGES 1\n//@ where EDGE = 1", "t.cu:6:11: unknown name EDGE; did you mean EDGES?"},
     {5, "runtime R 1 2\n//@ let L R + 1\n//@ derived E L",
-     "t.cu:6:11: R is a `runtime` parameter, whose values share one compilation"},
+     "t.cu:7:15: R is a `runtime` parameter, whose values share one compilation"},
     {5, "let E 1\n//@ derived E 1", "t.cu:6:13: E is `let` already, choose another name"},
     {6, "derived E 1\n//@ where E = 2", "cannot do 4096x4096: `E = 2` does not hold (t.cu:7)"},
     {6, "derived E rows / (TILE_DIM - 32)",

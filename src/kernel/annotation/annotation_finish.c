@@ -118,7 +118,7 @@ static tt_status find_operands(tt__template *t) {
     return check_verify(t);
 }
 
-/* Case does not count: SQLite ignores it too. */
+/* Case does not count, as in SQL. */
 static tt_status check_name(const tt__template *t, const char *name, int line, int column) {
     for (size_t k = 0; k < t->operation->n_variables; k++) {
         const char *other = t->operation->variables[k].name;

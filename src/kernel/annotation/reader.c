@@ -117,7 +117,7 @@ tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
                : FAIL(r, s.at, "found '%.*s', expected a number", SHOW(s));
 }
 
-/* Case does not count: SQLite ignores it too. */
+/* Case does not count, as in SQL. */
 static bool is_taken(const char *by, const char *name, const char **other) {
     if (by == name || !tt__same_letters(by, name))
         return false;

@@ -1,454 +1,796 @@
 /*
- * Evaluates expressions in SQLite. The table `tt_facts` has one row with the problem and the device. For one
- * configuration it is a row of bound values, because a table takes as long to create as all else. There are
- * four kinds of query:
+ * Compiles expressions to trees and evaluates them.
  *
- * - One configuration: its parameters are facts too. Each `where` is a column, so that a message can name
- *   the one that fails.
- * - The whole space: each parameter is a table. The tables are cross-joined, and the wheres filter.
- * - All combinations: the same join, with the wheres as columns.
- * - One configuration after the other: the same join of the parameters in use, with their indices bound.
+ * The scanner (scan.c) lets only listed words and signs pass. What it writes has one blank after each token,
+ * quoted names, and balanced parentheses. The parser climbs precedence: it reads an operand, then every
+ * operator that binds at least as tightly as asked for. Names are resolved to places here, so that an
+ * evaluation compares no text.
  *
- * The scanner (scan.c) is the first defence against hostile text, the authorizer and the limits here are the
- * second.
+ * Operators are SQL's, with their precedence and their three-valued logic, so NULL means "unknown".
  */
 #include "kernel/expression/expr.h"
 
-#include <sqlite3.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/grow.h"
 #include "base/number.h"
-#include "kernel/expression/functions.h"
-#include "kernel/expression/scan.h"
 
-enum {
-    STEP_OPS = 1000,      /* instructions of SQLite's virtual machine between two checks of the budget */
-    STEPS_MAX = 100000,   /* the budget: 1e8 instructions, one or two seconds */
-    DEPTH_ALONE = 200,    /* depth of one expression's tree */
-    DEPTH_TOGETHER = 300, /* depth of all wheres joined with AND */
-};
+enum { DEPTH_MAX = 100 }; /* of a tree, with the `let` lines that it uses */
 
-struct tt__query {
-    const tt__template *t;
-    sqlite3 *db;
-    sqlite3_stmt *stmt;
-    int n_selects, most_selects; /* counted and allowed by the authorizer in this statement */
-    int steps_left;
-    tt__facts facts;           /* of the row */
-    int first_where;           /* first column with a `where` */
-    int first_value;           /* first column of `columns` */
-    bool used[TT__PARAMS_MAX]; /* of TT__QUERY_AT */
-};
+typedef enum kind {
+    CONSTANT,
+    PARAMETER,
+    VARIABLE,
+    FACT,
+    LET,
+    NEGATE,
+    COMPLEMENT,
+    NOT,
+    OR,
+    AND,
+    IS,
+    EQUAL,
+    LESS,
+    LESS_EQUAL,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    REMAINDER,
+    AND_BITS,
+    OR_BITS,
+    SHIFT_LEFT,
+    SHIFT_RIGHT,
+    IS_TRUTH, /* IS TRUE (1) or IS FALSE (0) */
+    BETWEEN,
+    IN,
+    CASE,      /* WHEN, THEN, ..., ELSE */
+    CASE_WITH, /* the same, behind the value to compare with */
+    CALL
+} kind;
 
-/* ---- The sandbox -------------------------------------------------------------------------------------- */
+/* A node's children are its first one and the siblings of that; 0: none, as the root has index 0. */
+typedef struct node {
+    uint8_t kind, place, n; /* place: of the name or the function, or 1 for TRUE and FALSE; n: children */
+    uint16_t first, next;
+    tt__value value; /* of a constant */
+} node;
 
-static int authorize(void *query, int action, const char *a, const char *b, const char *db, const char *by) {
-    tt__query *q = query;
-    (void)db, (void)by;
-    switch (action) {
-    case SQLITE_SELECT:
-        return q->n_selects++ < q->most_selects ? SQLITE_OK : SQLITE_DENY;
-    case SQLITE_READ:
-        return a && strncmp(a, "tt_", 3) == 0 ? SQLITE_OK : SQLITE_DENY;
-    case SQLITE_FUNCTION:
-        for (size_t i = 0; b && i < tt__n_functions; i++)
-            if (strcmp(b, tt__functions[i].name) == 0)
-                return SQLITE_OK;
-        return SQLITE_DENY;
+typedef struct tt__code {
+    uint32_t uses;
+    int depth;
+    size_t n;
+    node nodes[]; /* the root comes first */
+} code;
+
+/* ---- Values -------------------------------------------------------------------------------------------- */
+
+tt__value tt__value_of_text(const char *text) {
+    const size_t n = strlen(text);
+    return tt__truth(text, n) >= 0   ? tt__value_int(tt__truth(text, n))
+           : tt__is_integer(text, n) ? tt__value_int(strtoll(text, NULL, 10))
+           : tt__is_real(text, n)    ? tt__value_real(tt__strtod(text, NULL))
+                                     : (tt__value){TT__VALUE_TEXT, 0, 0, text};
+}
+
+/* Exact, although a real may not have all bits of an integer. */
+static int compare_int_real(int64_t i, double f) {
+    if (f < -0x1p63 || f >= 0x1p63)
+        return f < 0 ? 1 : -1;
+    const int64_t whole = (int64_t)f;
+    if (i != whole)
+        return i < whole ? -1 : 1;
+    const double rest = f - (double)whole;
+    return rest > 0 ? -1 : rest < 0;
+}
+
+int tt__value_compare(tt__value a, tt__value b) {
+    if (a.kind == TT__VALUE_TEXT || b.kind == TT__VALUE_TEXT)
+        return a.kind == b.kind ? strcmp(a.text, b.text) : a.kind == TT__VALUE_TEXT ? 1 : -1;
+    if (a.kind == TT__VALUE_INT && b.kind == TT__VALUE_INT)
+        return (a.i > b.i) - (a.i < b.i);
+    if (a.kind == TT__VALUE_INT)
+        return compare_int_real(a.i, b.f);
+    if (b.kind == TT__VALUE_INT)
+        return -compare_int_real(b.i, a.f);
+    return (a.f > b.f) - (a.f < b.f);
+}
+
+char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
+    tt__copy(out, TT__NAME_MAX, v.kind == TT__VALUE_NULL ? "NULL (a division by zero?)" : "a word");
+    if (v.kind == TT__VALUE_INT)
+        snprintf(out, TT__NAME_MAX, "%lld", (long long)v.i);
+    if (v.kind == TT__VALUE_REAL)
+        tt__format(out, TT__NAME_MAX,
+                   v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
+                   : v.f == floor(v.f)            ? "%.1f"
+                                                  : "%g",
+                   v.f);
+    return out;
+}
+
+bool tt__value_holds(tt__value v) {
+    return (v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL) && v.f != 0;
+}
+
+static bool is_null(tt__value v) {
+    return v.kind == TT__VALUE_NULL;
+}
+
+static double number_of(tt__value v) {
+    return v.kind == TT__VALUE_TEXT ? 0 : v.f;
+}
+
+/* A real is cut to a whole number, at most the largest one. */
+static int64_t integer_of(tt__value v) {
+    return v.kind == TT__VALUE_INT    ? v.i
+           : v.kind == TT__VALUE_TEXT ? 0
+           : v.f >= 0x1p63            ? INT64_MAX
+           : v.f <= -0x1p63           ? INT64_MIN
+                                      : (int64_t)v.f;
+}
+
+/* ---- Evaluation ---------------------------------------------------------------------------------------- */
+
+static tt__value evaluate(const code *c, size_t at, tt__inputs *in);
+
+static tt__value arithmetic(kind k, tt__value a, tt__value b) {
+    int64_t i;
+    if (is_null(a) || is_null(b))
+        return tt__value_null();
+    const bool whole = a.kind != TT__VALUE_REAL && b.kind != TT__VALUE_REAL;
+    const double x = number_of(a), y = number_of(b);
+    if (k == ADD)
+        return whole && !__builtin_add_overflow(a.i, b.i, &i) ? tt__value_int(i) : tt__value_real(x + y);
+    if (k == SUBTRACT)
+        return whole && !__builtin_sub_overflow(a.i, b.i, &i) ? tt__value_int(i) : tt__value_real(x - y);
+    if (k == MULTIPLY)
+        return whole && !__builtin_mul_overflow(a.i, b.i, &i) ? tt__value_int(i) : tt__value_real(x * y);
+    if (k == DIVIDE) {
+        if (y == 0)
+            return tt__value_null();
+        return whole && !(a.i == INT64_MIN && b.i == -1) ? tt__value_int(a.i / b.i) : tt__value_real(x / y);
+    }
+    const int64_t p = integer_of(a), q = integer_of(b); /* REMAINDER */
+    if (q == 0)
+        return tt__value_null();
+    i = q == -1 ? 0 : p % q;
+    return whole ? tt__value_int(i) : tt__value_real((double)i);
+}
+
+static tt__value shift(int64_t a, int64_t by) {
+    if (by <= -64 || by >= 64)
+        return tt__value_int(by > 0 || a >= 0 ? 0 : -1);
+    return tt__value_int(by >= 0 ? (int64_t)((uint64_t)a << by) : a >> -by);
+}
+
+static tt__value bits(kind k, tt__value a, tt__value b) {
+    if (is_null(a) || is_null(b))
+        return tt__value_null();
+    const int64_t p = integer_of(a), q = integer_of(b);
+    return k == AND_BITS     ? tt__value_int(p & q)
+           : k == OR_BITS    ? tt__value_int(p | q)
+           : k == SHIFT_LEFT ? shift(p, q)
+           : q == INT64_MIN  ? shift(p, INT64_MAX)
+                             : shift(p, -q);
+}
+
+static tt__value compare(kind k, tt__value a, tt__value b) {
+    if (k == IS)
+        return tt__value_int(is_null(a) || is_null(b) ? is_null(a) && is_null(b)
+                                                      : tt__value_compare(a, b) == 0);
+    if (is_null(a) || is_null(b))
+        return tt__value_null();
+    const int order = tt__value_compare(a, b);
+    return tt__value_int(k == EQUAL ? order == 0 : k == LESS ? order < 0 : order <= 0);
+}
+
+static tt__value invert(tt__value v) {
+    return is_null(v) ? v : tt__value_int(!tt__value_holds(v));
+}
+
+static tt__value both(tt__value a, tt__value b) {
+    if ((!is_null(a) && !tt__value_holds(a)) || (!is_null(b) && !tt__value_holds(b)))
+        return tt__value_int(0);
+    return is_null(a) || is_null(b) ? tt__value_null() : tt__value_int(1);
+}
+
+static tt__value evaluate_in(const code *c, const node *n, tt__inputs *in) {
+    const tt__value v = evaluate(c, n->first, in);
+    bool unknown = is_null(v);
+    for (size_t at = c->nodes[n->first].next; at; at = c->nodes[at].next) {
+        const tt__value other = evaluate(c, at, in);
+        if (!is_null(v) && !is_null(other) && tt__value_compare(v, other) == 0)
+            return tt__value_int(1);
+        unknown |= is_null(other);
+    }
+    return unknown ? tt__value_null() : tt__value_int(0);
+}
+
+static tt__value evaluate_case(const code *c, const node *n, tt__inputs *in) {
+    const bool compares = n->kind == CASE_WITH;
+    const tt__value base = compares ? evaluate(c, n->first, in) : tt__value_null();
+    size_t at = compares ? c->nodes[n->first].next : n->first;
+    while (at && c->nodes[at].next) {
+        tt__value when = evaluate(c, at, in);
+        if (compares)
+            when = compare(EQUAL, base, when);
+        at = c->nodes[at].next;
+        if (tt__value_holds(when))
+            return evaluate(c, at, in);
+        at = c->nodes[at].next;
+    }
+    return at ? evaluate(c, at, in) : tt__value_null();
+}
+
+static tt__value evaluate_call(const code *c, const node *n, tt__inputs *in) {
+    tt__value args[TT__EXPR_ARGS_MAX];
+    int k = 0;
+    for (size_t at = n->first; at; at = c->nodes[at].next)
+        args[k++] = evaluate(c, at, in);
+    return tt__functions[n->place].call(in->facts, args, k);
+}
+
+static tt__value evaluate_let(size_t i, tt__inputs *in) {
+    if (!(in->known >> i & 1)) {
+        in->lets[i] = tt__expr_value(in, &in->t->derived[i].value);
+        in->known |= 1u << i;
+    }
+    return in->lets[i];
+}
+
+static tt__value variable(const tt__facts *f, size_t i) {
+    if (!f->operation->variables[i].n_types)
+        return tt__value_int(f->variables[i]);
+    return (tt__value){TT__VALUE_TEXT, 0, 0, tt__types[f->variables[i]].name};
+}
+
+/* Leaves, and nodes whose children are not all evaluated. */
+static tt__value evaluate_other(const code *c, const node *n, tt__inputs *in) {
+    switch ((kind)n->kind) {
+    case PARAMETER:
+        return in->chosen ? in->t->params[n->place].typed[in->choice[n->place]] : tt__value_null();
+    case VARIABLE:
+        return variable(in->facts, n->place);
+    case FACT:
+        return n->place == TT__FACT_TIME_NS ? tt__value_real(in->facts->time_ns)
+                                            : tt__value_int(in->facts->values[n->place]);
+    case LET:
+        return evaluate_let(n->place, in);
+    case IN:
+        return evaluate_in(c, n, in);
+    case CASE:
+    case CASE_WITH:
+        return evaluate_case(c, n, in);
+    case CALL:
+        return evaluate_call(c, n, in);
     default:
-        return SQLITE_DENY;
+        return n->value;
     }
 }
 
-static int spend(void *query) {
-    return --((tt__query *)query)->steps_left < 0;
+static tt__value evaluate(const code *c, size_t at, tt__inputs *in) {
+    const node *n = &c->nodes[at];
+    if (n->kind < NEGATE || n->kind >= IN)
+        return evaluate_other(c, n, in);
+    const tt__value a = evaluate(c, n->first, in);
+    if (n->n == 1)
+        return n->kind == NOT        ? invert(a)
+               : n->kind == IS_TRUTH ? tt__value_int(!is_null(a) && tt__value_holds(a) == n->place)
+               : is_null(a)          ? a
+               : n->kind == NEGATE   ? arithmetic(SUBTRACT, tt__value_int(0), a)
+                                     : tt__value_int(~integer_of(a));
+    const size_t second = c->nodes[n->first].next;
+    if (n->kind == AND && !is_null(a) && !tt__value_holds(a))
+        return tt__value_int(0);
+    if (n->kind == OR && tt__value_holds(a))
+        return tt__value_int(1);
+    const tt__value b = evaluate(c, second, in);
+    if (n->kind == AND)
+        return both(a, b);
+    if (n->kind == OR)
+        return invert(both(invert(a), invert(b)));
+    if (n->kind == BETWEEN)
+        return both(compare(LESS_EQUAL, b, a),
+                    compare(LESS_EQUAL, a, evaluate(c, c->nodes[second].next, in)));
+    if (n->kind <= LESS_EQUAL)
+        return compare((kind)n->kind, a, b);
+    return n->kind <= REMAINDER ? arithmetic((kind)n->kind, a, b) : bits((kind)n->kind, a, b);
 }
 
-static tt_status fail_sqlite(const tt__query *q, const char *doing) {
-    int rc = sqlite3_errcode(q->db);
-    if (rc == SQLITE_NOMEM)
-        return tt__fail(TT_E_NO_MEMORY, "%s: out of memory while %s", q->t->path, doing);
-    return tt__fail(TT_E_INTERNAL, "%s: SQLite failed while %s: %s", q->t->path, doing,
-                    q->db ? sqlite3_errmsg(q->db) : sqlite3_errstr(rc));
+void tt__inputs_start(tt__inputs *in, const tt__template *t, const tt__facts *facts, const size_t *choice) {
+    in->t = t;
+    in->facts = facts;
+    in->chosen = choice != NULL;
+    in->known = 0;
+    in->spent = 0;
+    for (size_t i = 0; choice && i < t->n_params; i++)
+        in->choice[i] = (unsigned char)choice[i];
 }
 
-static tt_status run(tt__query *q, const char *sql) {
-    return sqlite3_exec(q->db, sql, NULL, NULL, NULL) == SQLITE_OK ? TT_OK
-                                                                   : fail_sqlite(q, "making its tables");
+tt__value tt__expr_value(tt__inputs *in, const tt__expr *e) {
+    in->spent++;
+    return e->code ? evaluate(e->code, 0, in) : tt__value_null();
 }
 
-static int bind_parameter(sqlite3_stmt *stmt, int at, const char *value) {
-    const size_t n = strlen(value);
-    return tt__truth(value, n) >= 0   ? sqlite3_bind_int(stmt, at, tt__truth(value, n))
-           : tt__is_integer(value, n) ? sqlite3_bind_int64(stmt, at, strtoll(value, NULL, 10))
-           : tt__is_real(value, n)    ? sqlite3_bind_double(stmt, at, tt__strtod(value, NULL))
-                                      : sqlite3_bind_text(stmt, at, value, -1, SQLITE_STATIC);
+uint32_t tt__expr_uses(const tt__expr *e) {
+    return e->code ? e->code->uses : 0;
 }
 
-/* Does the operation declare a variable with this fact's name? */
-static bool is_declared(const tt__operation *op, const char *fact) {
-    return tt__operation_variable(op, fact, strlen(fact));
-}
+/* ---- Walking through combinations ---------------------------------------------------------------------- */
 
-static int bind_fact(sqlite3_stmt *stmt, int at, const tt__facts *f, size_t i) {
-    const tt__variable *v = &f->operation->variables[i];
-    if (v->n_types)
-        return sqlite3_bind_text(stmt, at, tt__types[f->variables[i]].name, -1, SQLITE_STATIC);
-    return sqlite3_bind_int64(stmt, at, f->variables[i]);
-}
+typedef struct walk {
+    tt__inputs *in;
+    uint32_t vary;
+    bool filter;
+    tt__visit_fn fn;
+    void *user;
+} walk;
 
-/* Binds the row of facts, in the order of name_facts. */
-static tt_status bind_facts(tt__query *q, sqlite3_stmt *stmt, const tt__facts *f, const size_t *choice) {
-    const tt__template *t = q->t;
-    q->facts = *f;
-    size_t n_variables = t->operation ? t->operation->n_variables : 0, n_params = choice ? t->n_params : 0;
-    int at = 1, rc = SQLITE_OK;
-    q->n_selects = 0; /* some SQLite plan a statement anew for other values, and ask the authorizer again */
-    for (size_t i = 0; i < TT__FACT_TIME_NS && rc == SQLITE_OK; i++)
-        if (!is_declared(t->operation, tt__fact_names[i]))
-            rc = sqlite3_bind_int64(stmt, at++, f->values[i]);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_double(stmt, at++, f->time_ns);
-    for (size_t i = 0; i < n_variables && rc == SQLITE_OK; i++)
-        rc = bind_fact(stmt, at++, f, i);
-    for (size_t i = 0; i < n_params && rc == SQLITE_OK; i++)
-        rc = bind_parameter(stmt, at++, t->params[i].values[choice[i]]);
-    return rc == SQLITE_OK ? TT_OK : fail_sqlite(q, "filling its tables");
-}
-
-/* Appends the names of the facts, as columns of a table or as a row of bound values: device, element, the
- * operation's variables, and the parameters if `choice` is given. Returns how many there are. */
-static int name_facts(tt__str *out, const tt__template *t, const size_t *choice, bool as_row) {
-    size_t n_variables = t->operation ? t->operation->n_variables : 0, n_params = choice ? t->n_params : 0;
-    int n = 0;
-    for (size_t i = 0; i < TT__FACT_COUNT + n_variables + n_params; i++) {
-        const char *name = i < TT__FACT_COUNT ? tt__fact_names[i]
-                           : i < TT__FACT_COUNT + n_variables
-                               ? t->operation->variables[i - TT__FACT_COUNT].name
-                               : t->params[i - TT__FACT_COUNT - n_variables].name;
-        if (i < TT__FACT_COUNT && is_declared(t->operation, name))
-            continue;
-        n++;
-        if (as_row)
-            tt__str_addf(out, "%s?%d AS \"%s\"", n > 1 ? "," : "", n, name);
-        else
-            tt__str_addf(out, ",\"%s\"", name);
-    }
-    return n;
-}
-
-/* Creates the table of facts. Key columns are called "#", a name that no expression can use. */
-static tt_status make_facts(tt__query *q, const tt__facts *f, const size_t *choice) {
-    tt_status status;
-    tt__str sql = {0};
-    sqlite3_stmt *fill = NULL;
-    tt__str_add(&sql, "CREATE TABLE tt_facts(\"#\" INTEGER PRIMARY KEY");
-    const int n = name_facts(&sql, q->t, choice, false);
-    tt__str_add(&sql, ")");
-    TT_GOTO(tt__str_check(&sql));
-    TT_GOTO(run(q, sql.text));
-    tt__str_free(&sql);
-    tt__str_add(&sql, "INSERT INTO tt_facts VALUES(1");
-    for (int i = 0; i < n; i++)
-        tt__str_add(&sql, ",?");
-    tt__str_add(&sql, ")");
-    TT_GOTO(tt__str_check(&sql));
-    if (sqlite3_prepare_v2(q->db, sql.text, -1, &fill, NULL) != SQLITE_OK)
-        TT_GOTO(fail_sqlite(q, "filling its tables"));
-    TT_GOTO(bind_facts(q, fill, f, choice));
-    if (sqlite3_step(fill) != SQLITE_DONE)
-        TT_GOTO(fail_sqlite(q, "filling its tables"));
-out:
-    sqlite3_finalize(fill);
-    tt__str_free(&sql);
-    return status;
-}
-
-/* Creates the table of a parameter's values. */
-static tt_status make_param(tt__query *q, size_t index) {
-    const tt__param *p = &q->t->params[index];
-    char sql[TT__NAME_MAX + 80];
-    sqlite3_stmt *stmt = NULL;
-    sqlite3_snprintf(sizeof sql, sql, "CREATE TABLE tt_p%d(\"#\" INTEGER PRIMARY KEY,\"%s\")", (int)index,
-                     p->name);
-    TT_TRY(run(q, sql));
-    sqlite3_snprintf(sizeof sql, sql, "INSERT INTO tt_p%d VALUES(?,?)", (int)index);
-    int rc = sqlite3_prepare_v2(q->db, sql, -1, &stmt, NULL);
-    for (size_t v = 0; v < p->n_values && rc == SQLITE_OK; v++) {
-        sqlite3_bind_int64(stmt, 1, (int64_t)v);
-        bind_parameter(stmt, 2, p->values[v]);
-        sqlite3_step(stmt);
-        rc = sqlite3_reset(stmt);
-    }
-    tt_status status = rc == SQLITE_OK ? TT_OK : fail_sqlite(q, "filling its tables");
-    sqlite3_finalize(stmt);
-    return status;
-}
-
-static void lock(tt__query *q, int depth) {
-    static const struct {
-        int id, value;
-    } limits[] = {
-        {SQLITE_LIMIT_LENGTH, 1000000},
-        {SQLITE_LIMIT_SQL_LENGTH, 500000},
-        {SQLITE_LIMIT_COMPOUND_SELECT, 1},
-        {SQLITE_LIMIT_ATTACHED, 0},
-        {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
-        {SQLITE_LIMIT_VARIABLE_NUMBER, 0},
-        {SQLITE_LIMIT_FUNCTION_ARG, TT__EXPR_ARGS_MAX},
-    };
-    for (size_t i = 0; i < TT__COUNT(limits); i++)
-        sqlite3_limit(q->db, limits[i].id, limits[i].value);
-    sqlite3_limit(q->db, SQLITE_LIMIT_EXPR_DEPTH, depth);
-    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
-    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(q->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_set_authorizer(q->db, authorize, q);
-    sqlite3_progress_handler(q->db, STEP_OPS, spend, q);
-}
-
-/* `choice` NULL: the whole space. `as_row`: without tables; the statement has the facts. */
-static tt_status open_sandbox(tt__query **out, const tt__template *t, const tt__facts *facts,
-                              const size_t *choice, bool as_row, int depth) {
-    tt_status status = TT_OK;
-    tt__query *q = calloc(1, sizeof *q);
-    *out = NULL;
-    if (!q)
-        return tt__fail_memory(sizeof *q);
-    q->t = t;
-    q->steps_left = STEPS_MAX;
-    q->most_selects = as_row ? 2 : 1;
-    if (sqlite3_open_v2(":memory:", &q->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY |
-                            SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
-                        NULL) != SQLITE_OK)
-        TT_GOTO(fail_sqlite(q, "opening a database in memory"));
-    if (tt__functions_add(q->db, &q->facts) != SQLITE_OK)
-        TT_GOTO(fail_sqlite(q, "adding its functions"));
-    if (!as_row)
-        TT_GOTO(make_facts(q, facts, choice));
-    for (size_t i = 0; i < t->n_params && !choice && !as_row; i++)
-        TT_GOTO(make_param(q, i));
-    lock(q, depth);
-    *out = q;
-    return TT_OK;
-out:
-    tt__query_close(q);
-    return status;
-}
-
-void tt__query_close(tt__query *q) {
-    if (!q)
-        return;
-    sqlite3_finalize(q->stmt);
-    sqlite3_close(q->db);
-    free(q);
-}
-
-/* ---- Checking ------------------------------------------------------------------------------------------ */
-
-tt_status tt__query_checker(tt__query **out, const tt__template *t, const tt__facts *facts) {
-    static const size_t choice[TT__PARAMS_MAX];
-    return open_sandbox(out, t, facts, choice, false, DEPTH_ALONE);
-}
-
-tt_status tt__query_check(tt__query *q, const tt__expr *e) {
-    const char *tail = "";
-    tt__str sql = {0};
-    tt_status status = TT_OK;
-    if (!e->text)
-        return TT_OK;
-    tt__str_add(&sql, "SELECT (((("); /* nest deeper than the real query */
-    TT_GOTO(tt__expr_scan(&sql, q->t, e));
-    tt__str_add(&sql, "\n)))) FROM tt_facts");
-    TT_GOTO(tt__str_check(&sql));
-    q->n_selects = 0;
-    int rc = sqlite3_prepare_v2(q->db, sql.text, -1, &q->stmt, &tail);
-    if (rc == SQLITE_NOMEM)
-        status = fail_sqlite(q, "checking an expression");
-    else if (rc != SQLITE_OK)
-        status = tt__template_fail(q->t->path, e->line, e->column, "`%.200s` is no expression: %s", e->text,
-                                   sqlite3_errmsg(q->db));
-    else if (!q->stmt || *tail || sqlite3_column_count(q->stmt) != 1)
-        status = tt__template_fail(q->t->path, e->line, e->column, "`%.200s` is not one expression", e->text);
-out:
-    sqlite3_finalize(q->stmt);
-    q->stmt = NULL;
-    tt__str_free(&sql);
-    return status;
-}
-
-/* ---- Querying ------------------------------------------------------------------------------------------ */
-
-/* The names of parameters are quoted in the columns. */
-static void note_used(bool used[TT__PARAMS_MAX], const char *sql, const tt__template *t) {
-    char name[TT__NAME_MAX + 2];
-    for (size_t i = 0; i < t->n_params; i++) {
-        tt__format(name, sizeof name, "\"%s\"", t->params[i].name);
-        used[i] = strstr(sql, name) != NULL;
-    }
-}
-
-static bool uses_only(const bool some[TT__PARAMS_MAX], const bool used[TT__PARAMS_MAX],
-                      const tt__template *t) {
-    for (size_t i = 0; i < t->n_params; i++)
-        if (used[i] && !some[i])
+/* Do the wheres hold that use no parameter after the first k, and one of them for the first time? */
+static bool holds(const walk *w, size_t k) {
+    const tt__template *t = w->in->t;
+    for (size_t i = 0; i < t->n_wheres; i++) {
+        const uint32_t uses = tt__expr_uses(&t->wheres[i]);
+        const size_t after = uses ? 32 - (size_t)__builtin_clz(uses) : 0; /* parameters up to the last used */
+        if (after == k && !(uses & ~w->vary) && !tt__value_holds(tt__expr_value(w->in, &t->wheres[i])))
             return false;
+    }
     return true;
 }
 
-/* Appends the conditions; `used` is NULL, or those about other parameters are left out. */
-static tt_status add_wheres(tt__str *sql, const tt__template *t, const bool *used) {
-    tt_status status = TT_OK;
-    for (size_t i = 0; i < t->n_wheres && status == TT_OK; i++) {
-        bool own[TT__PARAMS_MAX];
-        tt__str where = {0};
-        status = tt__expr_scan(&where, t, &t->wheres[i]);
-        if (status == TT_OK)
-            status = tt__str_check(&where);
-        if (status == TT_OK)
-            note_used(own, where.text, t);
-        if (status == TT_OK && (!used || uses_only(used, own, t)))
-            tt__str_addf(sql, " AND (%s\n)", where.text);
-        tt__str_free(&where);
-    }
-    return status;
-}
-
-/* `used` is for TT__QUERY_AT and _SOME, `choice` and `n_bound` for TT__QUERY_ONE. */
-static tt_status write_query(tt__str *sql, const tt__template *t, tt__query_kind kind, const size_t *choice,
-                             const tt__expr *const *columns, size_t n_columns, bool *used, int *n_bound) {
-    const char *before = "SELECT ";
-    bool all = kind == TT__QUERY_LEGAL || kind == TT__QUERY_ALL;
-    for (size_t i = 0; i < t->n_params && all; i++, before = ",")
-        tt__str_addf(sql, "%stt_p%zu.\"#\"", before, i);
-    for (size_t i = 0; i < t->n_wheres && (kind == TT__QUERY_ONE || kind == TT__QUERY_ALL);
-         i++, before = ",") {
-        tt__str_addf(sql, "%s((", before);
-        TT_TRY(tt__expr_scan(sql, t, &t->wheres[i]));
-        tt__str_add(sql, "\n) IS TRUE)");
-    }
-    for (size_t i = 0; i < n_columns; i++, before = ",") {
-        tt__str_addf(sql, "%s(", before);
-        TT_TRY(tt__expr_scan(sql, t, columns[i]));
-        tt__str_add(sql, "\n)");
-    }
-    TT_TRY(tt__str_check(sql));
-    if (kind == TT__QUERY_AT || kind == TT__QUERY_SOME)
-        note_used(used, sql->text, t);
-    if (kind == TT__QUERY_ONE) {
-        tt__str_add(sql, " FROM (SELECT ");
-        *n_bound = name_facts(sql, t, choice, true);
-        tt__str_add(sql, ") AS tt_facts");
-        return tt__str_check(sql);
-    }
-    tt__str_add(sql, " FROM tt_facts");
-    for (size_t i = 0; i < t->n_params; i++)
-        if (all || used[i])
-            tt__str_addf(sql, " CROSS JOIN tt_p%zu", i);
-    tt__str_add(sql,
-                " WHERE tt_facts.\"#\"=1"); /* SQLite then knows that there is one row, and does not sort */
-    if (kind == TT__QUERY_LEGAL || kind == TT__QUERY_SOME)
-        TT_TRY(add_wheres(sql, t, all ? NULL : used));
-    for (size_t i = 0; i < t->n_params; i++)
-        if (all)
-            tt__str_addf(sql, "%stt_p%zu.\"#\"", i ? "," : " ORDER BY ", i);
-        else if (used[i] && kind == TT__QUERY_AT)
-            tt__str_addf(sql, " AND tt_p%zu.\"#\"=?%zu", i, i + 1);
-    return tt__str_check(sql);
-}
-
-tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__facts *facts, tt__query_kind kind,
-                         const size_t *choice, const tt__expr *const *columns, size_t n_columns) {
-    tt_status status = TT_OK;
-    tt__str sql = {0};
-    int n_bound = kind == TT__QUERY_AT ? TT__PARAMS_MAX : 0;
-    TT_TRY(open_sandbox(out, t, facts, choice, kind == TT__QUERY_ONE, DEPTH_TOGETHER));
-    tt__query *q = *out;
-    TT_GOTO(write_query(&sql, t, kind, choice, columns, n_columns, q->used, &n_bound));
-    const bool has_params = kind == TT__QUERY_LEGAL || kind == TT__QUERY_ALL,
-               has_wheres = kind == TT__QUERY_ONE || kind == TT__QUERY_ALL;
-    q->first_where = has_params ? (int)t->n_params : 0;
-    q->first_value = q->first_where + (has_wheres ? (int)t->n_wheres : 0);
-    sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, n_bound);
-    if (sqlite3_prepare_v2(q->db, sql.text, -1, &q->stmt, NULL) != SQLITE_OK)
-        TT_GOTO(fail_sqlite(q, "preparing the space"));
-    if (kind == TT__QUERY_ONE)
-        TT_GOTO(bind_facts(q, q->stmt, facts, choice));
-out:
-    tt__str_free(&sql);
-    if (status != TT_OK) {
-        tt__query_close(q);
-        *out = NULL;
-    }
-    return status;
-}
-
-tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__facts *facts,
-                            const tt__expr *const *columns, size_t n_columns) {
-    const tt__template problem = {.path = t->path, .operation = t->operation};
-    TT_TRY(tt__query_open(out, &problem, facts, TT__QUERY_ONE, NULL, columns, n_columns));
-    (*out)->t = t; /* the new template is used in messages; the old one may be freed */
-    return TT_OK;
-}
-
-bool tt__query_uses(const tt__query *q, size_t param) {
-    return q->used[param];
-}
-
-tt_status tt__query_move(tt__query *q, const unsigned char *choice) {
-    bool found;
-    sqlite3_reset(q->stmt);
-    q->steps_left = STEPS_MAX;
-    for (size_t i = 0; i < q->t->n_params; i++)
-        if (q->used[i])
-            sqlite3_bind_int(q->stmt, (int)i + 1, choice[i]);
-    TT_TRY(tt__query_next(q, &found));
-    return found ? TT_OK : tt__fail(TT_E_INTERNAL, "%s: a configuration without a row", q->t->path);
-}
-
-tt_status tt__query_again(tt__query *q, const tt__facts *facts) {
-    sqlite3_reset(q->stmt);
-    q->steps_left = STEPS_MAX;
-    return bind_facts(q, q->stmt, facts, NULL);
-}
-
-tt_status tt__query_next(tt__query *q, bool *found) {
-    int rc = sqlite3_step(q->stmt);
-    *found = rc == SQLITE_ROW;
-    if (rc == SQLITE_INTERRUPT)
+/* The first k parameters have their values. */
+static tt_status visit(const walk *w, size_t k) {
+    const tt__template *t = w->in->t;
+    if (w->in->spent > TT__EVALUATIONS_MAX)
         return tt__fail(TT_E_TEMPLATE,
                         "%s: the space is too large to go through; take away parameters or values, or let a "
                         "`where` on the first parameters exclude more",
-                        q->t->path);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? TT_OK : fail_sqlite(q, "evaluating its expressions");
-}
-
-size_t tt__query_choice(const tt__query *q, size_t param) {
-    return (size_t)sqlite3_column_int64(q->stmt, (int)param);
-}
-
-bool tt__query_where(const tt__query *q, size_t where) {
-    return sqlite3_column_int(q->stmt, q->first_where + (int)where) != 0;
-}
-
-tt__value tt__query_value(const tt__query *q, size_t column) {
-    int at = q->first_value + (int)column;
-    tt__value v = {TT__VALUE_NULL, 0, 0};
-    switch (sqlite3_column_type(q->stmt, at)) {
-    case SQLITE_INTEGER:
-        v.kind = TT__VALUE_INT;
-        v.i = sqlite3_column_int64(q->stmt, at);
-        v.f = sqlite3_column_double(q->stmt, at);
-        break;
-    case SQLITE_FLOAT:
-        v.kind = TT__VALUE_REAL;
-        v.f = sqlite3_column_double(q->stmt, at);
-        break;
-    case SQLITE_TEXT:
-        v.kind = TT__VALUE_TEXT;
-        break;
+                        t->path);
+    w->in->known = 0;
+    w->in->spent++;
+    if (w->filter && !holds(w, k))
+        return TT_OK;
+    if (k == t->n_params)
+        return w->fn(w->user, w->in);
+    if (!(w->vary >> k & 1))
+        return visit(w, k + 1);
+    for (size_t i = 0; i < t->params[k].n_values; i++) {
+        w->in->choice[k] = (unsigned char)i;
+        TT_TRY(visit(w, k + 1));
     }
-    return v;
+    return TT_OK;
+}
+
+tt_status tt__expr_walk(tt__inputs *in, uint32_t vary, bool filter, tt__visit_fn fn, void *user) {
+    const walk w = {.in = in, .vary = vary, .filter = filter, .fn = fn, .user = user};
+    in->chosen = true;
+    memset(in->choice, 0, sizeof in->choice);
+    return visit(&w, 0);
+}
+
+/* ---- Compiling ----------------------------------------------------------------------------------------- */
+
+typedef struct parser {
+    const tt__template *t;
+    const tt__expr *e;
+    const char *token; /* the next one, n characters; n is 0 at the end */
+    size_t n;
+    int depth, deepest;
+    uint32_t uses;
+    size_t n_nodes;
+    node *nodes;
+} parser;
+
+/* How tightly operators bind. */
+enum { OF_OR = 1, OF_AND, OF_NOT, OF_EQUAL, OF_ORDER, OF_BITS, OF_SUM, OF_PRODUCT, OF_SIGN };
+
+static const struct {
+    const char *sign;
+    int binds;
+    kind kind;
+    bool inverted, turned; /* a <> b is NOT a = b, and a > b is b < a */
+} operators[] = {
+    {"OR", OF_OR, OR, false, false},
+    {"AND", OF_AND, AND, false, false},
+    {"=", OF_EQUAL, EQUAL, false, false},
+    {"==", OF_EQUAL, EQUAL, false, false},
+    {"<>", OF_EQUAL, EQUAL, true, false},
+    {"!=", OF_EQUAL, EQUAL, true, false},
+    {"IS", OF_EQUAL, IS, false, false},
+    {"BETWEEN", OF_EQUAL, BETWEEN, false, false},
+    {"IN", OF_EQUAL, IN, false, false},
+    {"<", OF_ORDER, LESS, false, false},
+    {"<=", OF_ORDER, LESS_EQUAL, false, false},
+    {">", OF_ORDER, LESS, false, true},
+    {">=", OF_ORDER, LESS_EQUAL, false, true},
+    {"&", OF_BITS, AND_BITS, false, false},
+    {"|", OF_BITS, OR_BITS, false, false},
+    {"<<", OF_BITS, SHIFT_LEFT, false, false},
+    {">>", OF_BITS, SHIFT_RIGHT, false, false},
+    {"+", OF_SUM, ADD, false, false},
+    {"-", OF_SUM, SUBTRACT, false, false},
+    {"*", OF_PRODUCT, MULTIPLY, false, false},
+    {"/", OF_PRODUCT, DIVIDE, false, false},
+    {"%", OF_PRODUCT, REMAINDER, false, false},
+};
+
+static tt_status parse(parser *p, int binds, uint16_t *out);
+
+static void advance(parser *p) {
+    p->token += p->n;
+    p->token += strspn(p->token, " \n");
+    p->n = strcspn(p->token, " \n");
+}
+
+static bool next_is(const parser *p, const char *word) {
+    return p->n && tt__same_word(p->token, p->n, word);
+}
+
+static bool take(parser *p, const char *word) {
+    const bool yes = next_is(p, word);
+    if (yes)
+        advance(p);
+    return yes;
+}
+
+static tt_status fail_at(const parser *p, const char *expected) {
+    return tt__template_fail(
+        p->t->path, p->e->line, p->e->column, "`%.200s` is not an expression: found %s%.*s%s%s", p->e->text,
+        p->n ? "'" : "its end", (int)(p->n > 40 ? 40 : p->n), p->token, p->n ? "'" : "", expected);
+}
+
+static tt_status want(parser *p, const char *word) {
+    char expected[32];
+    tt__format(expected, sizeof expected, ", expected %s", word);
+    return take(p, word) ? TT_OK : fail_at(p, expected);
+}
+
+/* Adds a node behind its children, of which the first is given. */
+static tt_status add(parser *p, uint16_t *out, node n) {
+    TT_TRY(TT__GROW(p->nodes, p->n_nodes));
+    for (size_t at = n.first; at; at = p->nodes[at].next)
+        n.n++;
+    p->nodes[p->n_nodes] = n;
+    *out = (uint16_t)p->n_nodes++;
+    return TT_OK;
+}
+
+static tt_status wrap(parser *p, uint16_t *at, kind k) {
+    return add(p, at, (node){.kind = (uint8_t)k, .first = *at});
+}
+
+static tt_status add_constant(parser *p, uint16_t *out, tt__value v) {
+    return add(p, out, (node){.kind = CONSTANT, .value = v});
+}
+
+/* Appends the operand to the siblings that begin with *first. */
+static tt_status parse_sibling(parser *p, int binds, uint16_t *first) {
+    uint16_t at;
+    TT_TRY(parse(p, binds, &at));
+    if (!*first) {
+        *first = at;
+        return TT_OK;
+    }
+    size_t last = *first;
+    while (p->nodes[last].next)
+        last = p->nodes[last].next;
+    p->nodes[last].next = at;
+    return TT_OK;
+}
+
+static tt_status parse_list(parser *p, uint16_t *first) {
+    TT_TRY(want(p, "("));
+    do
+        TT_TRY(parse_sibling(p, OF_OR, first));
+    while (take(p, ","));
+    return want(p, ")");
+}
+
+static tt_status parse_call(parser *p, size_t function, uint16_t *out) {
+    node n = {.kind = tt__functions[function].call ? CALL : CASE, .place = (uint8_t)function};
+    advance(p);
+    TT_TRY(parse_list(p, &n.first));
+    return add(p, out, n);
+}
+
+static tt_status parse_case(parser *p, uint16_t *out) {
+    node n = {.kind = CASE};
+    bool any = false;
+    if (!next_is(p, "WHEN")) {
+        n.kind = CASE_WITH;
+        TT_TRY(parse_sibling(p, OF_OR, &n.first));
+    }
+    for (; take(p, "WHEN"); any = true) {
+        TT_TRY(parse_sibling(p, OF_OR, &n.first));
+        TT_TRY(want(p, "THEN"));
+        TT_TRY(parse_sibling(p, OF_OR, &n.first));
+    }
+    if (!any)
+        return fail_at(p, ", expected WHEN");
+    if (take(p, "ELSE"))
+        TT_TRY(parse_sibling(p, OF_OR, &n.first));
+    TT_TRY(want(p, "END"));
+    return add(p, out, n);
+}
+
+/* A number beyond 64 bits is real, unless it is hexadecimal. */
+static tt_status parse_number(parser *p, uint16_t *out) {
+    char text[TT__EXPR_MAX + 1];
+    tt__format(text, sizeof text, "%.*s", (int)p->n, p->token);
+    advance(p);
+    if (strpbrk(text, "xX")) {
+        const char *digits = text + 2 + strspn(text + 2, "0");
+        if (strlen(digits) > 16)
+            return tt__template_fail(p->t->path, p->e->line, p->e->column,
+                                     "`%.200s` is not an expression: %.40s has more than 64 bits", p->e->text,
+                                     text);
+        return add_constant(p, out, tt__value_int((int64_t)strtoull(digits, NULL, 16)));
+    }
+    const bool whole = strspn(text, "0123456789") == strlen(text);
+    const size_t zeros = strspn(text, "0"), digits = strlen(text) - zeros;
+    if (whole && (digits < 19 || (digits == 19 && strcmp(text + zeros, "9223372036854775807") <= 0)))
+        return add_constant(p, out, tt__value_int(strtoll(text, NULL, 10)));
+    return add_constant(p, out, tt__value_real(tt__strtod(text, NULL)));
+}
+
+/* A word between quotes lives as long as the template: it is the value of a parameter, or a type. */
+static tt_status parse_string(parser *p, uint16_t *out) {
+    const tt__scope scope = {p->t, p->e};
+    const char *text = tt__scope_value(&scope, p->token + 1, p->n - 2, NULL);
+    advance(p);
+    return add_constant(p, out, (tt__value){TT__VALUE_TEXT, 0, 0, text});
+}
+
+static tt_status parse_name(parser *p, uint16_t *out) {
+    const tt__scope scope = {p->t, p->e};
+    const char *name = p->token + 1;
+    const size_t n = p->n - 2;
+    const tt__derived *derived = tt__scope_derived(&scope, name, n);
+    const tt__param *param = tt__template_param(p->t, name, n);
+    const tt__variable *v = tt__operation_variable(p->t->operation, name, n);
+    node new = {.kind = FACT};
+    if (derived) {
+        const code *c = derived->value.code;
+        new.kind = LET;
+        new.place = (uint8_t)(derived - p->t->derived);
+        p->uses |= c->uses;
+        p->deepest = p->depth + c->depth > p->deepest ? p->depth + c->depth : p->deepest;
+    } else if (param) {
+        new.kind = PARAMETER;
+        new.place = (uint8_t)(param - p->t->params);
+        p->uses |= UINT32_C(1) << new.place;
+    } else if (v) {
+        new.kind = VARIABLE;
+        new.place = (uint8_t)(v - p->t->operation->variables);
+    } else {
+        while (new.place < TT__FACT_TIME_NS && !tt__word_is(name, n, tt__fact_names[new.place]))
+            new.place++;
+    }
+    advance(p);
+    return add(p, out, new);
+}
+
+static tt_status parse_operand(parser *p, uint16_t *out) {
+    if (take(p, "(")) {
+        TT_TRY(parse(p, OF_OR, out));
+        return want(p, ")");
+    }
+    if (take(p, "NOT")) {
+        TT_TRY(parse(p, OF_NOT, out));
+        return wrap(p, out, NOT);
+    }
+    if (next_is(p, "-") || next_is(p, "+") || next_is(p, "~")) {
+        const char sign = *p->token;
+        advance(p);
+        TT_TRY(parse(p, OF_SIGN, out));
+        return sign == '+' ? TT_OK : wrap(p, out, sign == '-' ? NEGATE : COMPLEMENT);
+    }
+    if (take(p, "CASE"))
+        return parse_case(p, out);
+    if (take(p, "NULL"))
+        return add_constant(p, out, tt__value_null());
+    if (next_is(p, "TRUE") || next_is(p, "FALSE")) {
+        const bool yes = next_is(p, "TRUE");
+        advance(p);
+        return add(p, out, (node){.kind = CONSTANT, .place = 1, .value = tt__value_int(yes)});
+    }
+    if (p->n && *p->token == '\'')
+        return parse_string(p, out);
+    if (p->n && *p->token == '"')
+        return parse_name(p, out);
+    if (p->n && tt__is_digit(*p->token))
+        return parse_number(p, out);
+    for (size_t i = 0; i < tt__n_functions; i++)
+        if (next_is(p, tt__functions[i].name))
+            return parse_call(p, i, out);
+    return fail_at(p, ", expected a value");
+}
+
+/* After IS: perhaps NOT. Each number is TRUE or FALSE, and not only 1 or 0. */
+static tt_status parse_is(parser *p, uint16_t *left) {
+    const bool inverted = take(p, "NOT");
+    node n = {.kind = IS, .first = *left};
+    uint16_t right;
+    TT_TRY(parse(p, OF_EQUAL + 1, &right));
+    if (p->nodes[right].kind == CONSTANT && p->nodes[right].place) {
+        n.kind = IS_TRUTH;
+        n.place = p->nodes[right].value.i != 0;
+    } else {
+        p->nodes[*left].next = right;
+    }
+    TT_TRY(add(p, left, n));
+    return inverted ? wrap(p, left, NOT) : TT_OK;
+}
+
+/* What follows an operator's sign. */
+static tt_status parse_right(parser *p, size_t op, uint16_t *left) {
+    node n = {.kind = (uint8_t)operators[op].kind, .first = *left};
+    if (n.kind == IS)
+        return parse_is(p, left);
+    if (n.kind == IN) {
+        TT_TRY(parse_list(p, &n.first));
+    } else if (n.kind == BETWEEN) {
+        TT_TRY(parse_sibling(p, OF_NOT, &n.first));
+        TT_TRY(want(p, "AND"));
+        TT_TRY(parse_sibling(p, OF_EQUAL + 1, &n.first));
+    } else if (operators[op].turned) {
+        n.first = 0;
+        TT_TRY(parse_sibling(p, operators[op].binds + 1, &n.first));
+        p->nodes[n.first].next = *left;
+    } else {
+        TT_TRY(parse_sibling(p, operators[op].binds + 1, &n.first));
+    }
+    TT_TRY(add(p, left, n));
+    return operators[op].inverted ? wrap(p, left, NOT) : TT_OK;
+}
+
+static tt_status parse_operators(parser *p, int binds, uint16_t *out) {
+    TT_TRY(parse_operand(p, out));
+    while (p->n) {
+        const bool inverted = next_is(p, "NOT");
+        if (inverted && binds > OF_EQUAL)
+            return TT_OK;
+        if (inverted)
+            advance(p);
+        size_t op = 0;
+        while (op < TT__COUNT(operators) && !next_is(p, operators[op].sign))
+            op++;
+        const bool known = op < TT__COUNT(operators);
+        if (inverted && !(known && (operators[op].kind == IN || operators[op].kind == BETWEEN)))
+            return fail_at(p, ", expected IN or BETWEEN after NOT");
+        if (!known || operators[op].binds < binds)
+            return TT_OK;
+        advance(p);
+        TT_TRY(parse_right(p, op, out));
+        if (inverted)
+            TT_TRY(wrap(p, out, NOT));
+    }
+    return TT_OK;
+}
+
+static tt_status parse(parser *p, int binds, uint16_t *out) {
+    if (++p->depth > DEPTH_MAX || p->deepest > DEPTH_MAX)
+        return tt__template_fail(p->t->path, p->e->line, p->e->column,
+                                 "`%.200s` is nested too deeply: use `let` lines", p->e->text);
+    p->deepest = p->depth > p->deepest ? p->depth : p->deepest;
+    tt_status status = parse_operators(p, binds, out);
+    p->depth--;
+    return status;
+}
+
+/* The root was added last, and goes to place 0, which was left free for it. */
+static tt_status finish(tt__template *owner, tt__expr *e, const parser *p, uint16_t root) {
+    code *c = calloc(1, sizeof *c + p->n_nodes * sizeof *c->nodes);
+    if (!c)
+        return tt__fail_memory(sizeof *c + p->n_nodes * sizeof *c->nodes);
+    *c = (code){.uses = p->uses, .depth = p->deepest, .n = p->n_nodes};
+    memcpy(c->nodes, p->nodes, p->n_nodes * sizeof *c->nodes);
+    c->nodes[0] = c->nodes[root];
+    tt_status status = tt__template_keep_memory(owner, c);
+    if (status == TT_OK)
+        e->code = c;
+    return status;
+}
+
+/* `t` has the names in scope, and `owner` keeps the code. */
+static tt_status compile(tt__template *owner, const tt__template *t, tt__expr *e) {
+    tt__str text = {0};
+    parser p = {.t = t, .e = e};
+    uint16_t root = 0;
+    tt_status status = TT_OK;
+    if (!e->text)
+        return TT_OK;
+    TT_GOTO(tt__expr_scan(&text, t, e));
+    p.token = text.text;
+    advance(&p);
+    TT_GOTO(add(&p, &root, (node){.kind = CONSTANT}));
+    TT_GOTO(parse(&p, OF_OR, &root));
+    if (p.n)
+        TT_GOTO(fail_at(&p, ", expected an operator or the end"));
+    TT_GOTO(finish(owner, e, &p, root));
+out:
+    free(p.nodes);
+    tt__str_free(&text);
+    return status;
+}
+
+static tt_status compile_launch(tt__template *t, tt__geometry_expr *g) {
+    tt__expr *const all[] = {&g->block[0], &g->block[1], &g->block[2], &g->grid[0], &g->grid[1],
+                             &g->grid[2],  &g->shared,   &g->when,     &g->repeat};
+    for (size_t i = 0; i < TT__COUNT(all); i++)
+        TT_TRY(compile(t, t, all[i]));
+    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
+        if (t->args[i].type != TT__TYPE_NONE)
+            TT_TRY(compile(t, t, &t->args[i].value));
+    return TT_OK;
+}
+
+/* Defaults and most lengths depend on the problem only, so parameters are not in scope. */
+static tt_status compile_operation(tt__template *t) {
+    tt__operation *op = t->own;
+    const tt__template problem = {.path = t->path, .operation = op};
+    for (size_t i = 0; i < op->n_variables; i++)
+        TT_TRY(compile(t, &problem, &op->variables[i].value));
+    for (size_t i = 0; i < op->n_operands; i++) {
+        if (!op->operands[i].by_config)
+            TT_TRY(compile(t, &problem, &op->operands[i].count));
+        for (int k = 0; k < 2; k++)
+            TT_TRY(compile(t, &problem, &op->operands[i].bounds[k]));
+    }
+    for (size_t i = 0; i < op->n_requires; i++)
+        TT_TRY(compile(t, &problem, &op->requires[i]));
+    return TT_OK;
+}
+
+/* One cubin serves all problems, so this compiler option may depend on parameters only. */
+static tt_status compile_max_regs(tt__template *t) {
+    tt__template *params = malloc(sizeof *params); /* large for a stack */
+    if (!params)
+        return tt__fail_memory(sizeof *params);
+    *params = *t;
+    params->operation = NULL;
+    tt_status status = compile(t, params, &t->max_regs);
+    free(params);
+    return status;
+}
+
+static tt_status read_values(tt__template *t) {
+    for (size_t i = 0; i < t->n_params; i++) {
+        tt__param *p = &t->params[i];
+        tt__value *typed = calloc(p->n_values ? p->n_values : 1, sizeof *typed);
+        if (!typed)
+            return tt__fail_memory(p->n_values * sizeof *typed);
+        TT_TRY(tt__template_keep_memory(t, typed));
+        for (size_t k = 0; k < p->n_values; k++)
+            typed[k] = tt__value_of_text(p->values[k]);
+        p->typed = typed;
+    }
+    return TT_OK;
+}
+
+tt_status tt__expr_compile(tt__template *t) {
+    TT_TRY(read_values(t));
+    if (t->own)
+        TT_TRY(compile_operation(t));
+    if (t->max_regs.text)
+        TT_TRY(compile_max_regs(t));
+    for (size_t i = 0; i < t->n_derived; i++)
+        TT_TRY(compile(t, t, &t->derived[i].value));
+    for (size_t i = 0; i < t->n_wheres; i++)
+        TT_TRY(compile(t, t, &t->wheres[i]));
+    for (int i = 0; i < t->n_passes; i++)
+        TT_TRY(compile_launch(t, &t->passes[i]));
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            TT_TRY(compile_launch(t, &t->own->asides[role].launches[i]));
+    for (size_t i = 0; t->own && i < t->own->n_operands; i++)
+        if (t->own->operands[i].by_config)
+            TT_TRY(compile(t, t, &t->own->operands[i].count));
+    for (size_t i = 0; t->own && i < t->own->n_metrics; i++)
+        TT_TRY(compile(t, t, &t->own->metrics[i].value));
+    return TT_OK;
 }

@@ -1,31 +1,33 @@
 /*
- * Evaluates expressions in SQLite, in a sandbox: a private database in memory that has the parameters, the
- * problem and the device. An authorizer allows one SELECT over them and a few functions, and there are limits
- * on size and time. In this folder, only expr.c uses SQLite.
+ * Expressions: compiled when a file is read, evaluated for a problem, a GPU and a configuration. A look-up
+ * evaluates some dozens within a microsecond, and a run millions.
  *
  * Arithmetic is that of SQL: 64-bit integers, integer division, NULL after a division by zero, and a real
- * number if an integer would overflow.
+ * number if an integer would overflow. A word counts as 0 in arithmetic, and is larger than any number.
  */
 #ifndef TT_KERNEL_EXPRESSION_EXPR_H
 #define TT_KERNEL_EXPRESSION_EXPR_H
 
 #include "kernel/expression/scan.h"
-#include "kernel/model/template.h"
 
-typedef enum tt__value_kind { TT__VALUE_NULL, TT__VALUE_INT, TT__VALUE_REAL, TT__VALUE_TEXT } tt__value_kind;
-
-typedef struct tt__value {
-    tt__value_kind kind;
-    int64_t i; /* INT */
-    double f;  /* for INT and REAL */
-} tt__value;
-
+static inline tt__value tt__value_null(void) {
+    return (tt__value){TT__VALUE_NULL, 0, 0, NULL};
+}
+static inline tt__value tt__value_int(int64_t i) {
+    return (tt__value){TT__VALUE_INT, i, (double)i, NULL};
+}
+/* What is not a number is NULL. */
+static inline tt__value tt__value_real(double f) {
+    return f == f ? (tt__value){TT__VALUE_REAL, 0, f, NULL} : tt__value_null();
+}
+/* A value of a parameter, as expressions see it: an integer, a real, or a word. */
+tt__value tt__value_of_text(const char *text);
+/* Less than 0, 0, or more: the order of two values that are not NULL. */
+int tt__value_compare(tt__value a, tt__value b);
 /* The value for a message: "3", "0.5", "NULL (a division by zero?)". Returns out. */
 char *tt__value_text(char out[TT__NAME_MAX], tt__value v);
 /* Is it a condition that holds: a number other than 0? */
 bool tt__value_holds(tt__value v);
-
-typedef struct tt__query tt__query; /* use from one thread, free with tt__query_close */
 
 /* The values that expressions can use, other than parameters. */
 typedef struct tt__facts {
@@ -35,46 +37,34 @@ typedef struct tt__facts {
     int64_t variables[TT__VARIABLES_MAX]; /* a number, or the tt__type of a `type` */
 } tt__facts;
 
-/* Prepares a query that only checks expressions. All variables and parameters of `t` are in scope. */
-tt_status tt__query_checker(tt__query **out, const tt__template *t, const tt__facts *facts);
-/* TT_E_TEMPLATE, with the place, if this is not one expression that compiles. An expression without text
- * passes. */
-tt_status tt__query_check(tt__query *q, const tt__expr *e);
+/* What an evaluation knows. Set `known` to 0 after a change of `choice` or of the facts. */
+typedef struct tt__inputs {
+    const tt__template *t; /* whose parameters and `let` lines expressions use */
+    const tt__facts *facts;
+    unsigned char choice[TT__PARAMS_MAX]; /* the index of each parameter's value */
+    bool chosen;                          /* or parameters have no values, and are NULL */
+    unsigned known;                       /* a bit for each value in `lets` */
+    size_t spent;                         /* expressions evaluated */
+    tt__value lets[TT__DERIVED_MAX];
+} tt__inputs;
 
-/* The rows of a query, in the order of declaration. */
-typedef enum tt__query_kind {
-    TT__QUERY_ONE,   /* one configuration, `choice` */
-    TT__QUERY_LEGAL, /* each configuration that satisfies every `where` */
-    TT__QUERY_ALL,   /* each combination of values, whether or not a `where` rejects it */
-    TT__QUERY_AT, /* the configuration that tt__query_move goes to; joins only parameters that columns use */
-    TT__QUERY_SOME, /* each combination of those parameters, legal by each `where` about no others */
-} tt__query_kind;
+/* Compiles all expressions of a template, those of its own operation included. TT_E_TEMPLATE, with the place:
+ * one is wrong, or uses a name that is not in scope. */
+tt_status tt__expr_compile(tt__template *t);
 
-/* Prepares a query of `columns` (borrowed). `choice` is NULL but for TT__QUERY_ONE. */
-tt_status tt__query_open(tt__query **out, const tt__template *t, const tt__facts *facts, tt__query_kind kind,
-                         const size_t *choice, const tt__expr *const *columns, size_t n_columns);
-/* A query of columns that use no parameter: one row. */
-tt_status tt__query_problem(tt__query **out, const tt__template *t, const tt__facts *facts,
-                            const tt__expr *const *columns, size_t n_columns);
-bool tt__query_uses(const tt__query *q, size_t param);
-/* The row of this configuration. Only parameters that are used count. */
-tt_status tt__query_move(tt__query *q, const unsigned char *choice);
-/* Does the column's condition hold in the current row? */
-bool tt__query_holds(const tt__query *q, size_t column);
-/* Repeats the query for another problem. */
-tt_status tt__query_again(tt__query *q, const tt__facts *facts);
-void tt__query_close(tt__query *q);
-/* Reads the first n columns of a query of one row, and closes it. */
-tt_status tt__query_row(tt__value *out, tt__query *q, size_t n);
+/* Starts an evaluation: without a configuration, or with one. */
+void tt__inputs_start(tt__inputs *in, const tt__template *t, const tt__facts *facts, const size_t *choice);
+/* The value of a compiled expression; NULL if it has no text. */
+tt__value tt__expr_value(tt__inputs *in, const tt__expr *e);
+/* A bit for each parameter that it uses, also by `let` lines. */
+uint32_t tt__expr_uses(const tt__expr *e);
 
-/* Moves to the next row; *found is false after the last. TT_E_TEMPLATE: the evaluation takes too long. */
-tt_status tt__query_next(tt__query *q, bool *found);
-
-/* These read the current row: the index of a parameter's value, whether a `where` holds, and the value of a
- * column. A query of one configuration has no index. A query that returns only rows that satisfy all has no
- * `where`. */
-size_t tt__query_choice(const tt__query *q, size_t param);
-bool tt__query_where(const tt__query *q, size_t where);
-tt__value tt__query_value(const tt__query *q, size_t column);
+/* A walk evaluates no more expressions than this: some seconds. */
+enum { TT__EVALUATIONS_MAX = 1 << 25 };
+/* Calls `fn` for each combination of the values of these parameters (a bit for each), the first changing
+ * slowest. `filter`: only where every `where` holds that uses no others. TT_E_TEMPLATE: that takes too long.
+ */
+typedef tt_status (*tt__visit_fn)(void *user, tt__inputs *in);
+tt_status tt__expr_walk(tt__inputs *in, uint32_t vary, bool filter, tt__visit_fn fn, void *user);
 
 #endif

@@ -1,84 +1,101 @@
-/* See the header. A function is NULL for whatever has no answer, so that no row of a query can fail. */
+/* See the header. A function is NULL for whatever has no answer, so that no configuration can fail. */
 #include "kernel/expression/functions.h"
 
 #include <math.h>
-#include <sqlite3.h>
 #include <string.h>
 
+#include "kernel/expression/expr.h"
 #include "kernel_templates/permute_tile.cuh"
 
-static bool is_number(sqlite3_value *v) {
-    return sqlite3_value_type(v) == SQLITE_INTEGER || sqlite3_value_type(v) == SQLITE_FLOAT;
+static bool is_number(tt__value v) {
+    return v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
 }
 
-static void ceil_div(sqlite3_context *c, int n, sqlite3_value **v) {
-    (void)n;
-    if (!is_number(v[0]) || !is_number(v[1]) || sqlite3_value_double(v[1]) == 0)
-        return;
-    if (sqlite3_value_type(v[0]) == SQLITE_FLOAT || sqlite3_value_type(v[1]) == SQLITE_FLOAT) {
-        sqlite3_result_double(c, ceil(sqlite3_value_double(v[0]) / sqlite3_value_double(v[1])));
-        return;
-    }
-    int64_t a = sqlite3_value_int64(v[0]), b = sqlite3_value_int64(v[1]);
+static tt__value ceil_div(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts, (void)n;
+    if (!is_number(v[0]) || !is_number(v[1]) || v[1].f == 0)
+        return tt__value_null();
+    if (v[0].kind == TT__VALUE_REAL || v[1].kind == TT__VALUE_REAL)
+        return tt__value_real(ceil(v[0].f / v[1].f));
+    int64_t a = v[0].i, b = v[1].i;
     if (a == INT64_MIN && b == -1)
-        return;
-    sqlite3_result_int64(c, a / b + (a % b != 0 && (a < 0) == (b < 0)));
+        return tt__value_null();
+    return tt__value_int(a / b + (a % b != 0 && (a < 0) == (b < 0)));
 }
 
-static void absolute(sqlite3_context *c, int n, sqlite3_value **v) {
-    (void)n;
-    double f = sqlite3_value_double(v[0]);
-    if (sqlite3_value_type(v[0]) == SQLITE_FLOAT)
-        sqlite3_result_double(c, f < 0 ? -f : f);
-    if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
-        return;
-    int64_t i = sqlite3_value_int64(v[0]);
-    if (i != INT64_MIN)
-        sqlite3_result_int64(c, i < 0 ? -i : i);
+/* The least (-1) or the largest (1) of all; NULL if one is. */
+static tt__value extreme(const tt__value *v, int n, int sign) {
+    tt__value best = v[0];
+    for (int i = 0; i < n; i++) {
+        if (v[i].kind == TT__VALUE_NULL)
+            return v[i];
+        if (sign * tt__value_compare(v[i], best) > 0)
+            best = v[i];
+    }
+    return best;
 }
 
-static void floor_log2(sqlite3_context *c, int n, sqlite3_value **v) {
-    (void)n;
-    double f = sqlite3_value_double(v[0]);
-    if (sqlite3_value_type(v[0]) == SQLITE_FLOAT && f > 0)
-        sqlite3_result_double(c, logb(f));
-    if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
-        return;
-    int64_t i = sqlite3_value_int64(v[0]);
-    if (i > 0)
-        sqlite3_result_int64(c, 63 - __builtin_clzll((unsigned long long)i));
+static tt__value least(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts;
+    return extreme(v, n, -1);
+}
+
+static tt__value largest(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts;
+    return extreme(v, n, 1);
+}
+
+static tt__value absolute(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts, (void)n;
+    if (v->kind == TT__VALUE_REAL)
+        return tt__value_real(v->f < 0 ? -v->f : v->f);
+    if (v->kind != TT__VALUE_INT || v->i == INT64_MIN)
+        return tt__value_null();
+    return tt__value_int(v->i < 0 ? -v->i : v->i);
+}
+
+static tt__value floor_log2(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts, (void)n;
+    if (!is_number(*v) || !(v->f > 0))
+        return tt__value_null();
+    return v->kind == TT__VALUE_REAL ? tt__value_real(logb(v->f))
+                                     : tt__value_int(63 - __builtin_clzll((unsigned long long)v->i));
 }
 
 /* align_of(...): the largest power of two up to 16 that divides all arguments. */
-static void align_of(sqlite3_context *c, int n, sqlite3_value **v) {
+static tt__value align_of(const tt__facts *facts, const tt__value *v, int n) {
     int64_t bits = 16;
+    (void)facts;
     for (int i = 0; i < n; i++) {
-        if (sqlite3_value_type(v[i]) != SQLITE_INTEGER)
-            return;
-        bits |= sqlite3_value_int64(v[i]);
+        if (v[i].kind != TT__VALUE_INT)
+            return tt__value_null();
+        bits |= v[i].i;
     }
-    sqlite3_result_int64(c, bits & -bits);
+    return tt__value_int(bits & -bits);
+}
+
+static int as_int(tt__value v) {
+    return v.kind == TT__VALUE_INT ? (int)v.i : 0;
 }
 
 /* permute_tile(WHAT, READ_RUN, WRITE_RUN): a number of the tile that permute_tile.cuh makes of the problem.
  * The numbers have this order. Vectors are the widest ones, in bytes, and runs are in elements. */
-static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
-    const tt__facts *facts = sqlite3_user_data(c);
+static tt__value permute_tile_number(const tt__facts *facts, const tt__value *v, int n) {
     const int64_t *f = facts->variables;
     const tt__operation *op = facts->operation;
     permute_shape s;
     (void)n;
     if (!op || !op->macros || op->n_variables < 2 * PERMUTE_DIMS + 2)
-        return;
+        return tt__value_null();
     for (int i = 2 * PERMUTE_DIMS; i < 2 * PERMUTE_DIMS + 2; i++) /* elem_size, align */
         if (f[i] < 1 || f[i] > 16 || (f[i] & (f[i] - 1)))
-            return;
+            return tt__value_null();
     s.elem_size = (int)f[2 * PERMUTE_DIMS];
     s.align = (int)f[2 * PERMUTE_DIMS + 1];
     memcpy(s.dim, f, sizeof s.dim);
     memcpy(s.stride, f + PERMUTE_DIMS, sizeof s.stride);
-    permute_tile t = permute_tile_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
-    permute_plane p = permute_plane_of(s, sqlite3_value_int(v[1]), sqlite3_value_int(v[2]));
+    permute_tile t = permute_tile_of(s, as_int(v[1]), as_int(v[2]));
+    permute_plane p = permute_plane_of(s, as_int(v[1]), as_int(v[2]));
     const int64_t numbers[] = {
         t.tiles,           t.elements,
         t.read_max,        t.write_max,
@@ -88,26 +105,18 @@ static void permute_tile_number(sqlite3_context *c, int n, sqlite3_value **v) {
         p.inner * p.outer,              /* of the tensor */
         t.run_max,         p.write_max, /* of runs with HOLD, and of permute_flat */
     };
-    int64_t what = sqlite3_value_int64(v[0]);
-    if (what >= 0 && what < (int64_t)TT__COUNT(numbers))
-        sqlite3_result_int64(c, numbers[what]);
+    int what = as_int(v[0]);
+    return what >= 0 && what < (int)TT__COUNT(numbers) ? tt__value_int(numbers[what]) : tt__value_null();
 }
 
-static const struct {
-    const char *name;
-    int n_args;
-    void (*call)(sqlite3_context *, int, sqlite3_value **);
-} own_functions[] = {{"ceil_div", 2, ceil_div},
-                     {"abs", 1, absolute},
-                     {"log2", 1, floor_log2},
-                     {"align_of", -1, align_of},
-                     {"permute_tile", 3, permute_tile_number}};
-
-int tt__functions_add(sqlite3 *db, const tt__facts *facts) {
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < TT__COUNT(own_functions) && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_function(db, own_functions[i].name, own_functions[i].n_args,
-                                     SQLITE_UTF8 | SQLITE_DETERMINISTIC, (void *)facts, own_functions[i].call,
-                                     NULL, NULL);
-    return rc;
-}
+const tt__function tt__functions[] = {
+    {"ceil_div", 2, 2, ceil_div},
+    {"min", 2, TT__EXPR_ARGS_MAX, least},
+    {"max", 2, TT__EXPR_ARGS_MAX, largest},
+    {"abs", 1, 1, absolute},
+    {"iif", 3, 3, NULL},
+    {"log2", 1, 1, floor_log2},
+    {"align_of", 1, TT__EXPR_ARGS_MAX, align_of},
+    {"permute_tile", 3, 3, permute_tile_number},
+};
+const size_t tt__n_functions = TT__COUNT(tt__functions);

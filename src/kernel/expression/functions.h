@@ -1,15 +1,22 @@
 /*
- * The functions of expressions that SQLite does not have.
+ * The functions of expressions.
  */
 #ifndef TT_KERNEL_EXPRESSION_FUNCTIONS_H
 #define TT_KERNEL_EXPRESSION_FUNCTIONS_H
 
-#include "kernel/expression/expr.h"
+#include "kernel/model/template.h"
 
-struct sqlite3;
+enum { TT__EXPR_ARGS_MAX = 16 }; /* arguments of one function call */
 
-/* Adds them to a database. `facts` is read when they are called, and must live as long. Returns SQLite's
- * code. */
-int tt__functions_add(struct sqlite3 *db, const tt__facts *facts);
+struct tt__facts;
+
+typedef struct tt__function {
+    const char *name;
+    int min_args, max_args;
+    /* NULL for whatever has no answer. A function without a body is a form of CASE. */
+    tt__value (*call)(const struct tt__facts *facts, const tt__value *args, int n);
+} tt__function;
+extern const tt__function tt__functions[];
+extern const size_t tt__n_functions;
 
 #endif

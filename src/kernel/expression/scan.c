@@ -9,7 +9,7 @@
 
 #include "base/number.h"
 #include "base/suggest.h"
-#include "kernel/expression/scope.h"
+#include "kernel/expression/expr.h"
 
 typedef enum place { OPERAND, OPERATOR, LIST, ANY } place; /* the kind of token that is expected next */
 
@@ -68,7 +68,7 @@ typedef struct compared {
 
 typedef struct scanner {
     tt__scope scope;
-    tt__str *sql;
+    tt__str *out;
     const char *at;
     const char *token; /* the last token and its length */
     size_t n;
@@ -113,10 +113,10 @@ const char *tt__name_taken(const char *name) {
 }
 
 static void emit(scanner *s, const char *quote) {
-    tt__str_add(s->sql, quote);
-    tt__str_addn(s->sql, s->token, s->n);
-    tt__str_add(s->sql, quote);
-    tt__str_add(s->sql, " ");
+    tt__str_add(s->out, quote);
+    tt__str_addn(s->out, s->token, s->n);
+    tt__str_add(s->out, quote);
+    tt__str_add(s->out, " ");
 }
 
 static tt_status operand(scanner *s) {
@@ -141,17 +141,15 @@ static tt_status scan_keyword(scanner *s, size_t k) {
     return TT_OK;
 }
 
-static tt_status scan(tt__str *sql, const tt__template *t, const tt__expr *e, bool compiled);
-
-/* A derived name is replaced by its expression. */
-static tt_status scan_derived(scanner *s, const tt__derived *d) {
-    enum { SQL_MAX = 400000 };
-    TT_TRY(operand(s));
-    if (s->sql->len > SQL_MAX)
-        return FAIL(s, s->token, "%.*s makes the expression too long: use it less often", TOKEN(s));
-    tt__str_add(s->sql, "(");
-    TT_TRY(scan(s->sql, s->scope.t, &d->value, s->compiled));
-    tt__str_add(s->sql, ") ");
+/* `derived` values are compiled in, while all values of a run-time parameter share one cubin. So they must
+ * not mix. */
+static tt_status check_compiled(const scanner *s, uint32_t uses) {
+    for (size_t i = 0; i < s->scope.t->n_params && s->compiled; i++)
+        if (uses >> i & 1 && s->scope.t->params[i].runtime)
+            return FAIL(s, s->token,
+                        "%s is a `runtime` parameter, whose values share one compilation: what is `derived` "
+                        "cannot depend on it",
+                        s->scope.t->params[i].name);
     return TT_OK;
 }
 
@@ -160,12 +158,12 @@ static tt_status scan_word(scanner *s) {
     if (s->at[s->n] == '\'')
         return FAIL(s, s->at, "found '%.*s' in front of a quote, expected an operator", TOKEN(s));
     const tt__derived *derived = tt__scope_derived(&s->scope, s->token, s->n);
-    if (derived)
-        return scan_derived(s, derived);
-    if (tt__scope_has(&s->scope, s->token, s->n)) {
+    if (derived || tt__scope_has(&s->scope, s->token, s->n)) {
+        const tt__param *param = tt__template_param(s->scope.t, s->token, s->n);
         TT_TRY(operand(s));
-        if (s->compiled)
-            TT_TRY(tt__scope_check_compiled(&s->scope, s->token, s->n));
+        TT_TRY(check_compiled(s, derived ? tt__expr_uses(&derived->value)
+                                 : param ? UINT32_C(1) << (param - s->scope.t->params)
+                                         : 0));
         emit(s, "\""); /* quoted, because a parameter may be called ORDER */
         return TT_OK;
     }
@@ -220,7 +218,7 @@ static tt_status scan_string(scanner *s) {
     TT_TRY(operand(s));
     const int truth = tt__truth(s->at + 1, n);
     if (truth >= 0)
-        tt__str_add(s->sql, truth ? "1 " : "0 ");
+        tt__str_add(s->out, truth ? "1 " : "0 ");
     else
         emit(s, "");
     return TT_OK;
@@ -406,9 +404,11 @@ static tt_status scan_token(scanner *s) {
                              : scan_sign(s);
 }
 
-static tt_status scan(tt__str *sql, const tt__template *t, const tt__expr *e, bool compiled) {
-    scanner s = {.scope = {t, e}, .sql = sql, .at = e->text, .token = e->text, .compiled = compiled};
+tt_status tt__expr_scan(tt__str *out, const tt__template *t, const tt__expr *e) {
+    scanner s = {.scope = {t, e}, .out = out, .at = e->text, .token = e->text};
     s.compared.from = e->text;
+    for (size_t i = 0; i < t->n_derived; i++)
+        s.compiled |= e == &t->derived[i].value && t->derived[i].macro;
     size_t length = strlen(e->text);
     if (length > TT__EXPR_MAX)
         return FAIL(&s, s.at, "an expression of %zu characters, the limit is %d", length, TT__EXPR_MAX);
@@ -422,12 +422,5 @@ static tt_status scan(tt__str *sql, const tt__template *t, const tt__expr *e, bo
         return FAIL(&s, s.at, "the expression ends after '%.*s', expected a value", TOKEN(&s));
     if (s.depth > 0)
         return FAIL(&s, s.open[s.depth - 1].at, "'(' is never closed");
-    return tt__str_check(sql);
-}
-
-tt_status tt__expr_scan(tt__str *sql, const tt__template *t, const tt__expr *e) {
-    bool compiled = false;
-    for (size_t i = 0; i < t->n_derived; i++)
-        compiled |= e == &t->derived[i].value && t->derived[i].macro;
-    return scan(sql, t, e, compiled);
+    return tt__str_check(out);
 }

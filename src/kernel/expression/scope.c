@@ -13,19 +13,6 @@ const char *const tt__fact_names[TT__FACT_COUNT] = {
     "l2_bytes",  "time_ns",
 };
 
-/* min and max with one argument would be SQL aggregates over the whole space. */
-const tt__function tt__functions[] = {
-    {"ceil_div", 2, 2},
-    {"min", 2, TT__EXPR_ARGS_MAX},
-    {"max", 2, TT__EXPR_ARGS_MAX},
-    {"abs", 1, 1},
-    {"iif", 3, 3},
-    {"log2", 1, 1},
-    {"align_of", 1, TT__EXPR_ARGS_MAX},
-    {"permute_tile", 3, 3},
-};
-const size_t tt__n_functions = TT__COUNT(tt__functions);
-
 const char *tt__fact_says(tt__fact f) {
     return f < TT__FACT_MAX_THREADS ? "a property of the problem"
            : f < TT__FACT_TIME_NS   ? "a property of the device"
@@ -126,19 +113,6 @@ const char *tt__scope_value(const tt__scope *s, const char *word, size_t n, tt__
         for (size_t v = 0; v < operation->variables[i].n_types && !found; v++)
             found = same_value(tt__types[operation->variables[i].types[v]].name, word, n, near);
     return found;
-}
-
-/* `derived` values are compiled in, while all values of a run-time parameter share one cubin. So they must
- * not mix. */
-tt_status tt__scope_check_compiled(const tt__scope *s, const char *word, size_t n) {
-    const tt__param *param = tt__template_param(s->t, word, n);
-    if (!param || !param->runtime)
-        return TT_OK;
-    return TT__SCOPE_FAIL(
-        s, word,
-        "%.*s is a `runtime` parameter, whose values share one compilation: what is `derived` "
-        "cannot depend on it",
-        SHORT(n), word);
 }
 
 /* What a name is in other expressions. */

@@ -9,9 +9,7 @@
 
 #include "base/suggest.h"
 #include "base/words.h"
-#include "kernel/model/template.h"
-
-enum { TT__EXPR_ARGS_MAX = 16 }; /* arguments of one function call */
+#include "kernel/expression/functions.h"
 
 /* Names that expressions know in addition to parameters and the operation's variables. */
 typedef enum tt__fact {
@@ -28,13 +26,6 @@ typedef enum tt__fact {
 extern const char *const tt__fact_names[TT__FACT_COUNT];
 const char *tt__fact_says(tt__fact f); /* "a property of the device" */
 
-typedef struct tt__function {
-    const char *name;
-    int min_args, max_args;
-} tt__function;
-extern const tt__function tt__functions[];
-extern const size_t tt__n_functions;
-
 typedef struct tt__scope {
     const tt__template *t;
     const tt__expr *e; /* one of the template's, or of its operation's */
@@ -50,8 +41,6 @@ bool tt__scope_has(const tt__scope *s, const char *word, size_t n);
 const tt__derived *tt__scope_derived(const tt__scope *s, const char *word, size_t n);
 /* A parameter's value or a variable's type that is spelled like the word, or NULL. `near` may be NULL. */
 const char *tt__scope_value(const tt__scope *s, const char *word, size_t n, tt__suggest *near);
-/* Fails if the word's value is not known when a kernel is compiled. */
-tt_status tt__scope_check_compiled(const tt__scope *s, const char *word, size_t n);
 /* Fails: says what is wrong with a word that is neither in scope nor a function or an operator. */
 tt_status tt__scope_unknown(const tt__scope *s, const char *word, size_t n);
 

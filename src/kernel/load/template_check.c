@@ -9,8 +9,9 @@
 
 #include "base/read_file.h"
 #include "kernel/annotation/include.h"
+#include "kernel/expression/expr.h"
 #include "kernel/load/code.h"
-#include "kernel/load/expr_check.h"
+#include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
@@ -143,10 +144,10 @@ static tt_status check(tt__template *t) {
     int regs;
     if (t->n_defines)
         return tt__template_fail(t->path, 1, 0, "`defines` is for the library's own files");
-    TT_TRY(tt__expr_check(t));
+    TT_TRY(tt__expr_compile(t));
     TT_TRY(tt__template_take_default(t));
     if (t->max_regs.text)
-        TT_TRY(tt__expr_max_regs(&regs, t, t->default_config));
+        TT_TRY(tt__config_max_regs(&regs, t, t->default_config));
     if (t->own) {
         TT_TRY(check_metrics(t));
         TT_TRY(check_samples(t));

@@ -14,6 +14,7 @@
 #include "base/grow.h"
 #include "base/words.h"
 #include "kernel/annotation/annotation.h"
+#include "kernel/expression/expr.h"
 #include "kernel/space/config.h"
 
 /* The longest configuration must fit TT__CONFIG_MAX. */
@@ -50,12 +51,21 @@ size_t tt__templates_alive(void) {
     return atomic_load(&alive);
 }
 
+tt_status tt__template_keep_memory(tt__template *t, void *memory) {
+    tt_status status = TT__GROW(t->kept, t->n_kept);
+    if (status == TT_OK)
+        t->kept[t->n_kept++] = memory;
+    else
+        free(memory);
+    return status;
+}
+
 tt_status tt__template_keep(tt__template *t, char **out, const char *text, size_t n) {
-    TT_TRY(TT__GROW(t->texts, t->n_texts));
-    *out = strndup(text, n);
-    if (!*out)
+    char *copy = strndup(text, n);
+    if (!copy)
         return tt__fail_memory(n + 1);
-    t->texts[t->n_texts++] = *out;
+    TT_TRY(tt__template_keep_memory(t, copy));
+    *out = copy;
     return TT_OK;
 }
 
@@ -87,7 +97,9 @@ tt_status tt__template_new(tt__template **out, const char *path, const char *sou
 
 tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin) {
     TT_TRY(tt__template_new(out, builtin->name, builtin->source, builtin->hash));
-    tt_status status = tt__template_take_default(*out);
+    tt_status status = tt__expr_compile(*out);
+    if (status == TT_OK)
+        status = tt__template_take_default(*out);
     if (status != TT_OK)
         tt__template_free(out);
     return status;
@@ -146,10 +158,14 @@ tt_status tt__template_read(const tt__template **t) {
     tt_status status = TT_OK;
     if (!head->unread)
         return TT_OK;
+    *t = atomic_load_explicit(&head->read, memory_order_acquire);
+    if (*t)
+        return TT_OK;
     pthread_mutex_lock(&lock);
-    if (!head->read)
-        status = tt__template_builtin(&head->read, head->unread);
-    *t = head->read;
+    tt__template *read = atomic_load_explicit(&head->read, memory_order_relaxed);
+    if (!read && (status = tt__template_builtin(&read, head->unread)) == TT_OK)
+        atomic_store_explicit(&head->read, read, memory_order_release);
+    *t = read;
     pthread_mutex_unlock(&lock);
     return status;
 }
@@ -160,10 +176,11 @@ void tt__template_free(tt__template **template) {
     if (!t)
         return;
     atomic_fetch_sub(&alive, 1);
-    tt__template_free(&t->read);
-    for (size_t i = 0; i < t->n_texts; i++)
-        free(t->texts[i]);
-    free(t->texts);
+    tt__template *read = atomic_load_explicit(&t->read, memory_order_acquire);
+    tt__template_free(&read);
+    for (size_t i = 0; i < t->n_kept; i++)
+        free(t->kept[i]);
+    free(t->kept);
     for (size_t p = 0; p < t->n_params; p++)
         free(t->params[p].values);
     free(t->own);

@@ -7,6 +7,8 @@
 #ifndef TT_KERNEL_MODEL_TEMPLATE_H
 #define TT_KERNEL_MODEL_TEMPLATE_H
 
+#include <stdatomic.h>
+
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/workload.h"
@@ -29,10 +31,21 @@ enum {
     TT__REGS_MAX = 255,
 };
 
-/* An SQL scalar expression and its place, for messages. */
+/* What an expression comes to (template/expr.h). */
+typedef enum tt__value_kind { TT__VALUE_NULL, TT__VALUE_INT, TT__VALUE_REAL, TT__VALUE_TEXT } tt__value_kind;
+
+typedef struct tt__value {
+    tt__value_kind kind;
+    int64_t i;        /* INT, otherwise 0 */
+    double f;         /* for INT and REAL, otherwise 0 */
+    const char *text; /* TEXT; it lives as long as the template */
+} tt__value;
+
+/* An expression with SQL's operators, and its place, for messages. */
 typedef struct tt__expr {
     char *text; /* NULL: not given */
     int line, column;
+    const struct tt__code *code; /* template/expr.h; NULL: not compiled, or not given */
 } tt__expr;
 
 typedef struct tt__param {
@@ -40,7 +53,8 @@ typedef struct tt__param {
     int line, column;
     bool runtime; /* a kernel argument only: all its values share one cubin */
     size_t n_values;
-    char **values; /* as written: integers, or words that the kernel gets unchanged */
+    char **values;          /* as written: integers, or words that the kernel gets unchanged */
+    const tt__value *typed; /* the same for expressions */
 } tt__param;
 
 /* A value that follows from the problem, the device and the parameters, and is not part of a configuration.
@@ -177,12 +191,12 @@ typedef struct tt__template {
     char default_config[TT__CONFIG_MAX];
     size_t n_defines; /* > 0: the file defines a built-in operation of these names, and is no template */
     char *defines[TT__SHAPE_MAX];
-    tt__operation *own;               /* the operation that this file declares, or NULL */
-    const tt__operation *operation;   /* `own`, or the one that `op` names */
-    const struct tt__builtin *unread; /* only path, hash, kernel and op are known; see tt__template_read */
-    struct tt__template *read;        /* the whole of an unread one, once it was needed */
-    size_t n_texts;
-    char **texts; /* all of the above that are pointers to text */
+    tt__operation *own;                  /* the operation that this file declares, or NULL */
+    const tt__operation *operation;      /* `own`, or the one that `op` names */
+    const struct tt__builtin *unread;    /* only path, hash, kernel and op are known; see tt__template_read */
+    _Atomic(struct tt__template *) read; /* the whole of an unread one, once it was needed */
+    size_t n_kept;
+    void **kept; /* the memory behind all pointers above */
 } tt__template;
 
 /* Parses the text of a template; `path` is for messages. It checks that every expression compiles and uses
@@ -200,6 +214,8 @@ tt_status tt__template_new(tt__template **out, const char *path, const char *sou
 tt_status tt__template_take_default(tt__template *t);
 /* Copies n characters. The copy lives as long as the template. */
 tt_status tt__template_keep(tt__template *t, char **out, const char *text, size_t n);
+/* Keeps memory from malloc as long as the template; frees it on failure. */
+tt_status tt__template_keep_memory(tt__template *t, void *memory);
 void tt__template_free(tt__template **t);
 /* The parameter or the variable of this name (n characters), or NULL. `op` may be NULL. */
 const tt__param *tt__template_param(const tt__template *t, const char *name, size_t n);

@@ -11,8 +11,7 @@
 #include "code/lowered.h"
 #include "code/nvrtc.h"
 #include "kernel/annotation/index.h"
-#include "kernel/expression/scan.h"
-#include "kernel/load/expr_check.h"
+#include "kernel/expression/expr.h"
 
 #define BLANKS " \t"
 enum { SHOWN_MAX = 80 };
@@ -182,6 +181,22 @@ static const char *macro_name(char out[TT__NAME_MAX], const tt__setting *s) {
     return out;
 }
 
+tt_status tt__config_max_regs(int *out, const tt__template *t, const char *config) {
+    static const tt__facts facts;
+    char text[TT__NAME_MAX];
+    size_t choice[TT__PARAMS_MAX] = {0};
+    tt__inputs in;
+    TT_TRY(tt__config_parse(choice, t, config));
+    tt__inputs_start(&in, t, &facts, choice);
+    const tt__value v = tt__expr_value(&in, &t->max_regs);
+    if (v.kind != TT__VALUE_INT || v.i < TT__REGS_MIN || v.i > TT__REGS_MAX)
+        return tt__template_fail(t->path, t->max_regs.line, t->max_regs.column,
+                                 "`%.200s` comes to %s, expected 16 to 255 registers", t->max_regs.text,
+                                 tt__value_text(text, v));
+    *out = (int)v.i;
+    return TT_OK;
+}
+
 static tt_status add_all(tt__str *out, const tt__candidate *c, const tt__problem *p) {
     const tt__template *t = c->t;
     char name[TT__NAME_MAX];
@@ -212,7 +227,7 @@ static tt_status add_all(tt__str *out, const tt__candidate *c, const tt__problem
     }
     if (t->max_regs.text) {
         int regs;
-        TT_TRY(tt__expr_max_regs(&regs, t, c->config));
+        TT_TRY(tt__config_max_regs(&regs, t, c->config));
         tt__str_addf(out, "--maxrregcount=%d%c", regs, '\0');
     }
     return TT_OK;

@@ -17,4 +17,7 @@ tt_status tt__config_adapt(char out[TT__CONFIG_MAX], const tt__template *t, cons
 /* Writes a configuration in the order of declaration. All configurations of a parsed template fit. */
 void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const size_t *choice);
 
+/* Evaluates `maxrregcount` for a configuration. TT_E_TEMPLATE: the value is not a number of registers. */
+tt_status tt__config_max_regs(int *out, const tt__template *t, const char *config);
+
 #endif

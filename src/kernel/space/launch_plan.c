@@ -1,7 +1,6 @@
 /*
- * Turns the rows of the space's query (expr.c) into launches. A slot says which number of a launch a column
- * is. The limits of CUDA and the device are checked here and not in SQL, so that a message can name the
- * number that is too large.
+ * Evaluates the expressions of a launch. A slot says which number of the launch an expression is. Each is
+ * checked against the limits of CUDA and of the device, so that a message can name the one that is too large.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -209,12 +208,12 @@ static void start_launch(const tt__launch_plan *pl, tt__launch *l) {
 }
 
 /* The weight makes time times weight smallest where the objective is best. */
-static tt_status read_weight(const tt__launch_plan *pl, const tt__query *q, tt__candidate *c) {
+static tt_status read_weight(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c) {
     c->weight = 1;
     if (pl->first_derived == pl->n_slots)
         return TT_OK;
     const tt__expr *e = pl->exprs[pl->n_slots];
-    tt__value v = tt__query_value(q, pl->n_slots);
+    tt__value v = tt__expr_value(in, pl->exprs[pl->n_slots]);
     bool number = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
     if (!number || !(v.f > 0 && v.f <= DBL_MAX))
         return tt__template_fail(pl->t->path, e->line, e->column,
@@ -224,9 +223,9 @@ static tt_status read_weight(const tt__launch_plan *pl, const tt__query *q, tt__
     return TT_OK;
 }
 
-static tt_status read_derived(const tt__launch_plan *pl, const tt__query *q, tt__candidate *c) {
+static tt_status read_derived(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c) {
     for (size_t i = pl->first_derived; i < pl->n; i++) {
-        tt__value v = tt__query_value(q, i);
+        tt__value v = tt__expr_value(in, pl->exprs[i]);
         bool whole = v.kind == TT__VALUE_INT;
         if (!whole && pl->t->derived[i - pl->first_derived].macro)
             return fail_value(pl, c, i, v, "an integer");
@@ -235,20 +234,20 @@ static tt_status read_derived(const tt__launch_plan *pl, const tt__query *q, tt_
     return TT_OK;
 }
 
-tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt__candidate *c, bool *legal,
+tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal,
                                tt__part *beyond) {
     tt__launch *l = &c->launch;
     start_launch(pl, l);
     *legal = true;
     for (size_t i = 0; i < pl->n_slots && *legal; i++)
         if ((*beyond = pl->slots[i].kind) == TT__PART_TURNS)
-            TT_TRY(set_turns(pl, c, i, tt__query_value(q, i), legal));
+            TT_TRY(set_turns(pl, c, i, tt__expr_value(in, pl->exprs[i]), legal));
     for (size_t i = 0; i < pl->n_slots && *legal; i++) {
         const tt__part kind = pl->slots[i].kind;
         if (kind == TT__PART_TURNS)
             continue;
         *beyond = kind;
-        const tt__value v = tt__query_value(q, i);
+        const tt__value v = tt__expr_value(in, pl->exprs[i]);
         tt_status status = kind == TT__PART_REGS     ? check_regs(pl, c, i, v, legal)
                            : kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
                            : kind == TT__PART_ARGS   ? set_arg(pl, c, i, v, legal)
@@ -282,6 +281,6 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt
     }
     if (!*legal)
         return TT_OK;
-    TT_TRY(read_weight(pl, q, c));
-    return read_derived(pl, q, c);
+    TT_TRY(read_weight(pl, in, c));
+    return read_derived(pl, in, c);
 }

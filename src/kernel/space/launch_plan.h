@@ -1,5 +1,5 @@
 /*
- * A launch as columns of a query: which expression gives which number of it.
+ * A launch as a list of expressions: which one gives which number of it.
  */
 #ifndef TT_KERNEL_SPACE_LAUNCH_PLAN_H
 #define TT_KERNEL_SPACE_LAUNCH_PLAN_H
@@ -17,7 +17,7 @@ typedef struct tt__launch_plan {
     int offset; /* tt__problem_offset */
     int n_launches;
     const tt__geometry_expr *launches; /* of each pass */
-    size_t n, n_slots;                 /* number of columns, and of columns that are numbers of the launch */
+    size_t n, n_slots;                 /* expressions, and those that are numbers of the launch */
     size_t first_derived;              /* these come last */
     const tt__expr *exprs[TT__SLOTS_MAX];
     struct {
@@ -30,9 +30,9 @@ typedef struct tt__launch_plan {
 /* Plans launches of the template's kernels or of those beside them. */
 tt_status tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__gpu *gpu,
                                const tt__problem *p, const tt__aside *aside, char *why);
-/* Reads the launch of c->config from the current row of a query of the plan's columns. If it is not legal,
- * *beyond is the part over a limit. */
-tt_status tt__launch_plan_read(const tt__launch_plan *pl, const tt__query *q, tt__candidate *c, bool *legal,
+/* Evaluates the launch of c->config, whose values `in` has. If it is not legal, *beyond is the part over a
+ * limit. */
+tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal,
                                tt__part *beyond);
 /* Notes why a configuration is not legal. Returns false, for `return tt__launch_plan_refuse(...)`. */
 bool tt__launch_plan_refuse(const tt__launch_plan *pl, const tt__expr *e, const char *fmt, ...)

@@ -4,7 +4,6 @@
 #include "kernel/space/operation.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "kernel/space/config.h"
@@ -49,87 +48,31 @@ tt_status tt__facts_of(tt__facts *out, const tt__operation *op, const tt__gpu *g
     return TT_OK;
 }
 
-tt_status tt__operation_evaluate(tt__value *out, const tt__operation *op, const tt__problem *p,
-                                 const tt__expr *const *columns, size_t n) {
-    tt__facts facts;
-    tt__query *q;
-    TT_TRY(tt__facts_of(&facts, op, NULL, p));
-    TT_TRY(tt__query_problem(&q, op->t, &facts, columns, n));
-    return tt__query_row(out, q, n);
-}
-
-/* The query kept by evaluate_defaults, and its operation. */
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-static tt__query *kept;
-static const tt__operation *kept_of;
-
-/* Also runs when the library is unloaded or the program ends. Other threads may still be running. */
-__attribute__((destructor)) void tt__operation_forget(void) {
-    if (pthread_mutex_trylock(&kept_lock) != 0)
-        return;
-    tt__query_close(kept);
-    kept = NULL;
-    kept_of = NULL;
-    pthread_mutex_unlock(&kept_lock);
-}
-
-/* Evaluates all defaults. Opening a query takes longer than a look-up in the store. The query of a built-in
- * operation is kept for the next problem. */
-static tt_status evaluate_defaults(tt__value *out, const tt__operation *op, const tt__problem *p,
-                                   const tt__expr *const *columns, size_t n) {
-    tt__facts facts;
-    bool found;
-    TT_TRY(tt__facts_of(&facts, op, NULL, p));
-    if (tt__operation_of(p) != op || pthread_mutex_trylock(&kept_lock) != 0)
-        return tt__operation_evaluate(out, op, p, columns, n);
-    if (kept_of != op) {
-        tt__query_close(kept);
-        kept = NULL;
-    }
-    kept_of = op;
-    tt_status status =
-        kept ? tt__query_again(kept, &facts) : tt__query_problem(&kept, op->t, &facts, columns, n);
-    if (status == TT_OK)
-        status = tt__query_next(kept, &found);
-    for (size_t i = 0; i < n && status == TT_OK; i++)
-        out[i] = tt__query_value(kept, i);
-    if (status != TT_OK)
-        kept_of = NULL;
-    pthread_mutex_unlock(&kept_lock);
-    return status;
-}
-
 tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation *op, const tt__problem *p) {
-    const tt__expr *columns[TT__VARIABLES_MAX];
-    tt__value values[TT__VARIABLES_MAX];
-    size_t at[TT__VARIABLES_MAX], n = 0;
+    tt__facts facts;
+    tt__inputs in;
+    TT_TRY(tt__facts_of(&facts, op, NULL, p));
+    tt__inputs_start(&in, op->t, &facts, NULL);
     for (size_t i = 0; i < op->n_variables; i++) {
         const tt__variable *v = &op->variables[i];
-        const tt__setting *s = tt__problem_setting(p, v->name);
-        usual[i] = v->n_types && s && s->type == v->types[0];
-        if (v->value.text) {
-            at[n] = i;
-            columns[n++] = &v->value;
-        }
+        const tt__value value = tt__expr_value(&in, &v->value);
+        usual[i] = v->n_types ? facts.variables[i] == (int64_t)v->types[0]
+                              : value.kind == TT__VALUE_INT && value.i == facts.variables[i];
     }
-    if (n == 0)
-        return TT_OK;
-    TT_TRY(evaluate_defaults(values, op, p, columns, n));
-    for (size_t i = 0; i < n; i++)
-        usual[at[i]] = values[i].kind == TT__VALUE_INT &&
-                       values[i].i == tt__problem_number(p, op->variables[at[i]].name, 0);
     return TT_OK;
 }
 
 tt_status tt__problem_offset(int *out, const tt__operation *op, const tt__problem *p) {
     const tt__variable *v = tt__operation_variable(op, "align", strlen("align"));
-    const tt__expr *column = v ? &v->value : NULL;
     const int align = tt__problem_align(p);
-    tt__value usual;
+    tt__facts facts;
+    tt__inputs in;
     *out = 0;
-    if (!v || !column->text || align >= 16)
+    if (!v || !v->value.text || align >= 16)
         return TT_OK;
-    TT_TRY(tt__operation_evaluate(&usual, op, p, &column, 1));
+    TT_TRY(tt__facts_of(&facts, op, NULL, p));
+    tt__inputs_start(&in, op->t, &facts, NULL);
+    const tt__value usual = tt__expr_value(&in, &v->value);
     *out = usual.kind == TT__VALUE_INT && align < usual.i ? align : 0;
     return TT_OK;
 }
@@ -183,17 +126,15 @@ int tt__metric_named(const tt__operation *op, const char *name) {
 tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, const tt__gpu *gpu,
                            const tt__problem *p, const char *config, double time_us) {
     const tt__operation *op = t->operation;
-    const tt__expr *column = &op->metrics[metric].value;
     size_t choice[TT__PARAMS_MAX] = {0};
     tt__facts facts;
-    tt__value v;
-    tt__query *q;
+    tt__inputs in;
     *out = 0;
     TT_TRY(tt__config_parse(choice, op->t, op->t != t ? "" : config ? config : t->default_config));
     TT_TRY(tt__facts_of(&facts, op, gpu, p));
     facts.time_ns = time_us * 1e3;
-    TT_TRY(tt__query_open(&q, op->t, &facts, TT__QUERY_ONE, choice, &column, 1));
-    TT_TRY(tt__query_row(&v, q, 1));
+    tt__inputs_start(&in, op->t, &facts, choice);
+    const tt__value v = tt__expr_value(&in, &op->metrics[metric].value);
     *out = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL ? v.f : 0;
     return TT_OK;
 }

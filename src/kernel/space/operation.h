@@ -14,13 +14,6 @@ size_t tt__operation_preference(const tt__operation *op, const char *kernel);
 tt_status tt__facts_of(tt__facts *out, const tt__operation *operation, const tt__gpu *gpu,
                        const tt__problem *p);
 
-/* Evaluates columns that use no parameter. */
-tt_status tt__operation_evaluate(tt__value *out, const tt__operation *op, const tt__problem *p,
-                                 const tt__expr *const *columns, size_t n);
-
-/* Frees the query that tt__operation_usual keeps. Tests that count allocations need it. */
-void tt__operation_forget(void);
-
 /* Sets usual[i] if variable i has the value of its default. False for a variable without a default. */
 tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation *op, const tt__problem *p);
 

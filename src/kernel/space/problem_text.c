@@ -96,18 +96,16 @@ static tt_status take_values(taken *k, const char *text) {
 static tt_status default_value(int64_t *out, const tt__operation *op, const tt__facts *facts,
                                const tt__variable *v) {
     const tt__template *t = op->t;
-    const tt__expr *column = &v->value;
     char text[TT__NAME_MAX];
-    tt__value value;
-    tt__query *q;
+    tt__inputs in;
     if (v->n_types) {
         *out = v->types[0];
         return TT_OK;
     }
-    if (!column->text)
+    if (!v->value.text)
         return tt__fail(TT_E_INVALID, "%s has no default: give it as in %s=4096", v->name, v->name);
-    TT_TRY(tt__query_problem(&q, t, facts, &column, 1));
-    TT_TRY(tt__query_row(&value, q, 1));
+    tt__inputs_start(&in, t, facts, NULL);
+    const tt__value value = tt__expr_value(&in, &v->value);
     if (value.kind != TT__VALUE_INT || value.i < 1)
         return tt__template_fail(
             t->path, v->value.line, v->value.column,
@@ -145,16 +143,13 @@ static tt_status find_moved(tt__problem *p, const tt__operation *op) {
 }
 
 static tt_status check(const tt__operation *op, const tt__problem *p) {
-    const tt__expr *columns[TT__COUNT(op->requires)];
-    tt__value values[TT__COUNT(op->requires)];
     char text[TT__PROBLEM_TEXT_MAX];
+    tt__facts facts;
+    tt__inputs in;
+    TT_TRY(tt__facts_of(&facts, op, NULL, p));
+    tt__inputs_start(&in, op->t, &facts, NULL);
     for (size_t i = 0; i < op->n_requires; i++)
-    columns[i] = &op->requires[i];
-    if (op->n_requires == 0)
-        return TT_OK;
-    TT_TRY(tt__operation_evaluate(values, op, p, columns, op->n_requires));
-    for (size_t i = 0; i < op->n_requires; i++)
-        if (!tt__value_holds(values[i]))
+        if (!tt__value_holds(tt__expr_value(&in, &op->requires[i])))
             return tt__fail(TT_E_INVALID, "%s cannot be %s: `%.200s` must hold", p->op,
                             tt__problem_text(text, p), op->requires[i].text);
     return TT_OK;

@@ -22,9 +22,7 @@ typedef unsigned char point[TT__PARAMS_MAX];
 
 typedef struct sample {
     const tt__launch_plan *pl;
-    tt__query *launch;                 /* of the plan's columns */
-    tt__query *wheres[TT__PARAMS_MAX]; /* those that need no parameter after this one */
-    size_t n_wheres[TT__PARAMS_MAX];
+    tt__inputs in;
     uint64_t random;
     size_t n;
     point *at, *next;
@@ -33,77 +31,58 @@ typedef struct sample {
 
 /* ---- What is legal ------------------------------------------------------------------------------------- */
 
-/* The last parameter that an expression uses; 0: none. */
-static tt_status last_used(size_t *last, const tt__launch_plan *pl, const tt__expr *e) {
-    tt__query *q;
-    *last = 0;
-    TT_TRY(tt__query_open(&q, pl->t, &pl->facts, TT__QUERY_AT, NULL, &e, 1));
-    for (size_t k = 0; k < pl->t->n_params; k++)
-        *last = tt__query_uses(q, k) ? k : *last;
-    tt__query_close(q);
-    return TT_OK;
-}
-
 static void close_sample(sample *s) {
-    tt__query_close(s->launch);
-    for (size_t k = 0; k < TT__PARAMS_MAX; k++)
-        tt__query_close(s->wheres[k]);
     free(s->at);
     free(s->next);
 }
 
 static tt_status open_sample(sample *s, const tt__launch_plan *pl) {
-    const tt__template *t = pl->t;
-    size_t last[TT__WHERES_MAX];
+    static const size_t first[TT__PARAMS_MAX];
     *s = (sample){.pl = pl, .random = seed, .each = 1};
-    TT_TRY(tt__query_open(&s->launch, t, &pl->facts, TT__QUERY_AT, NULL, pl->exprs, pl->n));
-    for (size_t i = 0; i < t->n_wheres; i++)
-        TT_TRY(last_used(&last[i], pl, &t->wheres[i]));
-    for (size_t k = 0; k < t->n_params; k++) {
-        const tt__expr *due[TT__WHERES_MAX];
-        for (size_t i = 0; i < t->n_wheres; i++)
-            if (last[i] == k)
-                due[s->n_wheres[k]++] = &t->wheres[i];
-        if (s->n_wheres[k])
-            TT_TRY(tt__query_open(&s->wheres[k], t, &pl->facts, TT__QUERY_AT, NULL, due, s->n_wheres[k]));
-    }
+    tt__inputs_start(&s->in, pl->t, &pl->facts, first);
     s->at = calloc(TT__SAMPLE_MAX, sizeof *s->at);
     s->next = calloc(TT__SAMPLE_MAX, sizeof *s->next);
     return s->at && s->next ? TT_OK : tt__fail_memory(TT__SAMPLE_MAX * sizeof *s->at);
 }
 
-/* Do the wheres hold that need no parameter after k? */
-static tt_status holds(bool *all, sample *s, size_t k, const point p) {
-    *all = true;
-    if (!s->wheres[k])
-        return TT_OK;
-    TT_TRY(tt__query_move(s->wheres[k], p));
-    for (size_t i = 0; i < s->n_wheres[k] && *all; i++)
-        *all = tt__query_holds(s->wheres[k], i);
-    return TT_OK;
+static void move_to(sample *s, const point p) {
+    memcpy(s->in.choice, p, sizeof(point));
+    s->in.known = 0;
 }
 
-static tt_status launches(bool *legal, tt__candidate *c, const sample *s, const point p) {
+/* Do the wheres hold whose last parameter is k? Those without any belong to the first. */
+static bool holds(sample *s, size_t k, const point p) {
+    const tt__template *t = s->pl->t;
+    move_to(s, p);
+    for (size_t i = 0; i < t->n_wheres; i++) {
+        const uint32_t uses = tt__expr_uses(&t->wheres[i]);
+        const size_t last = uses ? 31 - (size_t)__builtin_clz(uses) : 0;
+        if (last == k && !tt__value_holds(tt__expr_value(&s->in, &t->wheres[i])))
+            return false;
+    }
+    return true;
+}
+
+static tt_status launches(bool *legal, tt__candidate *c, sample *s, const point p) {
     size_t choice[TT__PARAMS_MAX];
     tt__part beyond;
     *c = (tt__candidate){.t = s->pl->t, .offset = s->pl->offset};
     for (size_t k = 0; k < s->pl->t->n_params; k++)
         choice[k] = p[k];
     tt__config_format(c->config, s->pl->t, choice);
-    TT_TRY(tt__query_move(s->launch, p));
-    return tt__launch_plan_read(s->pl, s->launch, c, legal, &beyond);
+    move_to(s, p);
+    return tt__launch_plan_read(s->pl, &s->in, c, legal, &beyond);
 }
 
 /* ---- The sample ---------------------------------------------------------------------------------------- */
 
 /* Adds member `i` with a value of parameter k to the next members, if that is legal. */
 static tt_status extend_one(sample *s, size_t *kept, size_t i, size_t k, size_t value) {
-    bool legal;
     tt__candidate c;
     unsigned char *p = s->next[*kept];
     memcpy(p, s->at[i], sizeof(point));
     p[k] = (unsigned char)value;
-    TT_TRY(holds(&legal, s, k, p));
+    bool legal = holds(s, k, p);
     if (legal && k + 1 == s->pl->t->n_params)
         TT_TRY(launches(&legal, &c, s, p));
     *kept += legal;
@@ -172,7 +151,7 @@ out:
 static tt_status add_if_legal(tt__space *space, sample *s, const point p) {
     bool legal = true;
     for (size_t k = 0; k < s->pl->t->n_params && legal; k++)
-        TT_TRY(holds(&legal, s, k, p));
+        legal = holds(s, k, p);
     if (!legal)
         return TT_OK;
     TT_TRY(TT__GROW(space->items, space->n));

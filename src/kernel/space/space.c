@@ -1,5 +1,5 @@
 /*
- * The legal configurations of a problem: rows of the space's query (expr.c), and what makes them few.
+ * The legal configurations of a problem, and what makes them few.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +12,16 @@
 
 /* ---- One configuration --------------------------------------------------------------------------------- */
 
-static tt_status read_one(const tt__launch_plan *pl, tt__query *q, tt__candidate *c, bool *legal) {
+static tt_status read_one(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal) {
     tt__part beyond;
-    bool found;
     *legal = false;
-    TT_TRY(tt__query_next(q, &found));
-    if (!found)
-        return tt__fail(TT_E_INTERNAL, "%s: a configuration without a row", pl->t->path);
     bool tuned = pl->launches == pl->t->passes; /* a `where` does not concern others */
     for (size_t i = 0; i < pl->t->n_wheres && tuned; i++)
-        if (!tt__query_where(q, i)) {
+        if (!tt__value_holds(tt__expr_value(in, &pl->t->wheres[i]))) {
             tt__launch_plan_refuse(pl, &pl->t->wheres[i], "does not hold");
             return TT_OK;
         }
-    return tt__launch_plan_read(pl, q, c, legal, &beyond);
+    return tt__launch_plan_read(pl, in, c, legal, &beyond);
 }
 
 static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
@@ -33,21 +29,19 @@ static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gp
     size_t choice[TT__PARAMS_MAX] = {0};
     char why[TT__REASON_MAX] = "", problem[TT__PROBLEM_TEXT_MAX];
     bool legal = false;
-    tt__query *q;
+    tt__inputs in;
     tt__launch_plan pl;
     *out = (tt__candidate){.t = t};
     TT_TRY(tt__config_parse(choice, t, config));
     tt__config_format(out->config, t, choice);
     TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, aside, why));
     out->offset = pl.offset;
-    TT_TRY(tt__query_open(&q, t, &pl.facts, TT__QUERY_ONE, choice, pl.exprs, pl.n));
-    tt_status status = read_one(&pl, q, out, &legal);
-    tt__query_close(q);
-    if (status == TT_OK && !legal)
-        status =
-            tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s: %s", aside ? aside->symbols.name[0] : t->kernel,
-                     out->config, tt__problem_text(problem, p), why);
-    return status;
+    tt__inputs_start(&in, t, &pl.facts, choice);
+    TT_TRY(read_one(&pl, &in, out, &legal));
+    return legal ? TT_OK
+                 : tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s: %s",
+                            aside ? aside->symbols.name[0] : t->kernel, out->config,
+                            tt__problem_text(problem, p), why);
 }
 
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
@@ -78,26 +72,36 @@ tt_status tt__space_append(tt__space *s, const tt__candidate *c) {
     return TT_OK;
 }
 
-/* *whole: all were read. Otherwise they are too many, or take too long. */
-static tt_status read_all(tt__space *s, const tt__launch_plan *pl, tt__query *q, bool *whole) {
-    size_t start = s->n, choice[TT__PARAMS_MAX];
+typedef struct listing {
+    tt__space *space;
+    size_t start;
+    const tt__launch_plan *pl;
+    bool full; /* there are more than fit */
+} listing;
+
+static void config_of(char out[TT__CONFIG_MAX], const tt__inputs *in) {
+    size_t choice[TT__PARAMS_MAX];
+    for (size_t i = 0; i < in->t->n_params; i++)
+        choice[i] = in->choice[i];
+    tt__config_format(out, in->t, choice);
+}
+
+static tt_status list_one(void *user, tt__inputs *in) {
+    listing *l = user;
+    tt__space *s = l->space;
     tt__part beyond;
-    bool found, legal;
-    for (;;) {
-        tt_status status = tt__query_next(q, &found);
-        *whole = status == TT_OK && !found;
-        if (*whole || status == TT_E_TEMPLATE || s->n - start > TT__CONFIGS_MAX)
-            return TT_OK;
-        TT_TRY(status);
-        TT_TRY(TT__GROW(s->items, s->n));
-        tt__candidate *c = &s->items[s->n];
-        *c = (tt__candidate){.t = pl->t, .offset = pl->offset};
-        for (size_t i = 0; i < pl->t->n_params; i++)
-            choice[i] = tt__query_choice(q, i);
-        tt__config_format(c->config, pl->t, choice);
-        TT_TRY(tt__launch_plan_read(pl, q, c, &legal, &beyond));
-        s->n += legal;
+    bool legal;
+    if (s->n - l->start > TT__CONFIGS_MAX) {
+        l->full = true;
+        return TT_E_INTERRUPTED;
     }
+    TT_TRY(TT__GROW(s->items, s->n));
+    tt__candidate *c = &s->items[s->n];
+    *c = (tt__candidate){.t = l->pl->t, .offset = l->pl->offset};
+    config_of(c->config, in);
+    TT_TRY(tt__launch_plan_read(l->pl, in, c, &legal, &beyond));
+    s->n += legal;
+    return TT_OK;
 }
 
 static void default_first(tt__space *s, size_t start, const char *config) {
@@ -135,17 +139,18 @@ static tt_status add_some(tt__space *space, const tt__launch_plan *pl, bool *who
     return add_default(space, start, pl);
 }
 
+/* *whole: all were listed. Otherwise they are too many, or take too long. */
 static tt_status add_all(tt__space *space, const tt__launch_plan *pl, bool *whole) {
-    size_t start = space->n;
-    tt__query *q;
-    TT_TRY(tt__query_open(&q, pl->t, &pl->facts, TT__QUERY_LEGAL, NULL, pl->exprs, pl->n));
-    tt_status status = read_all(space, pl, q, whole);
-    tt__query_close(q);
+    listing l = {.space = space, .start = space->n, .pl = pl};
+    tt__inputs in;
+    tt__inputs_start(&in, pl->t, &pl->facts, NULL);
+    tt_status status = tt__expr_walk(&in, UINT32_MAX, true, list_one, &l);
+    *whole = status == TT_OK;
     if (*whole)
-        space->legal += (double)(space->n - start);
+        space->legal += (double)(space->n - l.start);
     else
-        space->n = start;
-    return status;
+        space->n = l.start;
+    return l.full || (status == TT_E_TEMPLATE && in.spent > TT__EVALUATIONS_MAX) ? TT_OK : status;
 }
 
 tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
@@ -175,14 +180,21 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
 
 /* ---- What makes the space as large as it is ------------------------------------------------------------ */
 
-/* Counts the current row by the reason that rejects it. */
-static tt_status count_row(tt__survey *s, const tt__launch_plan *pl, const tt__query *q) {
+typedef struct counting {
+    tt__survey *survey;
+    const tt__launch_plan *pl;
+} counting;
+
+/* Counts a combination by the reason that rejects it. */
+static tt_status count_one(void *user, tt__inputs *in) {
+    const tt__launch_plan *pl = ((counting *)user)->pl;
+    tt__survey *s = ((counting *)user)->survey;
     tt__candidate c = {0};
     tt__part beyond;
     bool legal;
-    size_t failed = 0, last = 0, choice[TT__PARAMS_MAX];
+    size_t failed = 0, last = 0;
     for (size_t i = 0; i < pl->t->n_wheres; i++)
-        if (!tt__query_where(q, i)) {
+        if (!tt__value_holds(tt__expr_value(in, &pl->t->wheres[i]))) {
             s->wheres[i].removed++;
             last = i;
             failed++;
@@ -191,29 +203,19 @@ static tt_status count_row(tt__survey *s, const tt__launch_plan *pl, const tt__q
         s->wheres[last].alone++;
     if (failed)
         return TT_OK; /* do not read its geometry, which may be invalid */
-    for (size_t i = 0; i < pl->t->n_params; i++)
-        choice[i] = tt__query_choice(q, i);
-    tt__config_format(c.config, pl->t, choice);
-    TT_TRY(tt__launch_plan_read(pl, q, &c, &legal, &beyond));
+    config_of(c.config, in);
+    TT_TRY(tt__launch_plan_read(pl, in, &c, &legal, &beyond));
     ++*(legal ? &s->legal : &s->beyond[beyond]);
     return TT_OK;
 }
 
 tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
-    tt__query *q;
-    bool found = true;
-    *out = (tt__survey){.combinations = tt__template_combinations(t)};
+    tt__inputs in;
     tt__launch_plan pl;
+    *out = (tt__survey){.combinations = tt__template_combinations(t)};
     TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, NULL, NULL));
-    TT_TRY(tt__query_open(&q, t, &pl.facts, TT__QUERY_ALL, NULL, pl.exprs, pl.n));
-    tt_status status = TT_OK;
-    while (status == TT_OK && found) {
-        status = tt__query_next(q, &found);
-        if (status == TT_OK && found)
-            status = count_row(out, &pl, q);
-    }
-    tt__query_close(q);
-    return status;
+    tt__inputs_start(&in, t, &pl.facts, NULL);
+    return tt__expr_walk(&in, UINT32_MAX, false, count_one, &(counting){out, &pl});
 }
 
 void tt__space_free(tt__space *space) {

@@ -87,18 +87,23 @@ static bool any_by_config(const tt__operation *operation) {
     return false;
 }
 
-/* Evaluates columns, the largest value of all rows for each. */
-static tt_status largest(tt__value *values, bool *any, tt__query *q, size_t n) {
-    bool found = true;
-    tt_status status;
-    for (*any = false; (status = tt__query_next(q, &found)) == TT_OK && found; *any = true)
-        for (size_t i = 0; i < n; i++) {
-            tt__value v = tt__query_value(q, i);
-            bool sooner = !*any || v.kind != TT__VALUE_INT || v.i > values[i].i;
-            values[i] = sooner && (!*any || values[i].kind == TT__VALUE_INT) ? v : values[i];
-        }
-    tt__query_close(q);
-    return status;
+typedef struct largest {
+    const tt__expr *const *columns;
+    size_t n;
+    tt__value *values;
+    bool any;
+} largest;
+
+/* Keeps the largest value of each column. What is no whole number stays, for the message. */
+static tt_status keep_largest(void *user, tt__inputs *in) {
+    largest *l = user;
+    for (size_t i = 0; i < l->n; i++) {
+        tt__value v = tt__expr_value(in, l->columns[i]), *kept = &l->values[i];
+        bool sooner = !l->any || v.kind != TT__VALUE_INT || v.i > kept->i;
+        *kept = sooner && (!l->any || kept->kind == TT__VALUE_INT) ? v : *kept;
+    }
+    l->any = true;
+    return TT_OK;
 }
 
 /* If they depend on parameters, of the configuration, or of all without one. If those are too many to go
@@ -107,24 +112,28 @@ static tt_status evaluate(tt__value *values, const tt__operation *operation, con
                           const char *config, const tt__expr *const *columns, size_t n) {
     static const double too_many = 1 << 28; /* combinations */
     const tt__template *t = operation->t;
-    const bool at_once = !config && tt__template_combinations(t) > too_many;
     size_t choice[TT__PARAMS_MAX] = {0};
-    tt__query *q = NULL;
-    bool any;
-    if (!any_by_config(operation)) {
-        TT_TRY(tt__query_problem(&q, t, facts, columns, n));
-        return largest(values, &any, q, n);
+    largest l = {.columns = columns, .n = n, .values = values};
+    tt__inputs in;
+    if (!any_by_config(operation) || config) {
+        if (any_by_config(operation))
+            TT_TRY(tt__config_parse(choice, t, config));
+        tt__inputs_start(&in, t, facts, choice);
+        return keep_largest(&l, &in);
     }
-    if (config)
-        TT_TRY(tt__config_parse(choice, t, config));
-    tt__query_kind kind = config ? TT__QUERY_ONE : at_once ? TT__QUERY_SOME : TT__QUERY_LEGAL;
-    TT_TRY(tt__query_open(&q, t, facts, kind, config ? choice : NULL, columns, n));
-    tt_status status = largest(values, &any, q, n);
-    if (status == TT_E_TEMPLATE && kind == TT__QUERY_LEGAL) {
-        TT_TRY(tt__query_open(&q, t, facts, TT__QUERY_SOME, NULL, columns, n));
-        status = largest(values, &any, q, n);
+    uint32_t uses = 0;
+    for (size_t i = 0; i < n; i++)
+        uses |= tt__expr_uses(columns[i]);
+    tt__inputs_start(&in, t, facts, NULL);
+    tt_status status = TT_E_TEMPLATE;
+    if (tt__template_combinations(t) <= too_many)
+        status = tt__expr_walk(&in, UINT32_MAX, true, keep_largest, &l);
+    if (status == TT_E_TEMPLATE) {
+        l.any = false;
+        tt__inputs_start(&in, t, facts, NULL);
+        status = tt__expr_walk(&in, uses, true, keep_largest, &l);
     }
-    if (status == TT_OK && !any && !config) /* no configuration is legal, which others find out */
+    if (status == TT_OK && !l.any) /* no configuration is legal, which others find out */
         return evaluate(values, operation, facts, t->default_config, columns, n);
     return status;
 }
@@ -144,7 +153,7 @@ static tt_status set_arrays(tt__workload *w, const tt__operation *operation, con
         }
     TT_TRY(evaluate(values, operation, facts, config, columns, n));
     for (size_t i = 0; i < operation->n_operands; i++) {
-        tt__value count = {TT__VALUE_NULL, 0, 0};
+        tt__value count = tt__value_null();
         if (!operation->operands[i].scalar)
             count = values[at++];
         TT_TRY(set_array(&w->arrays[i], operation, facts, i, count));
