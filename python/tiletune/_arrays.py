@@ -5,6 +5,8 @@ What the library cannot do (an empty or repeated axis, an array on the host, mor
 from __future__ import annotations
 
 import functools
+import operator
+import re
 import sys
 from typing import Any, Callable, NamedTuple, Sequence
 
@@ -24,9 +26,11 @@ class View(NamedTuple):
     shape: "tuple[int, ...]"
     strides: "tuple[int, ...]"  #: in elements
     itemsize: int
-    type: str  #: "f32", as in annotations; "" if unknown
+    type: str  #: "f32", as in annotations; another one as its library calls it: "<c8", ">f4"
     device: int  #: -1: unknown, so that of the current CUDA context
     stream: int
+    read_only: bool = False
+    refused: str = ""  #: why a kernel cannot take it, though its own library may move it
 
 
 class Library(NamedTuple):
@@ -51,6 +55,8 @@ def problem_of(shape: "tuple[int, ...]", strides: "tuple[int, ...]", axes: "tupl
     """A tt_permutation with what it points to, or None if the library refuses such arrays."""
     if not shape or 0 in shape or itemsize not in _SIZES or len(shape) > lib.TT_RANK_MAX:
         return None
+    if max(*shape, *map(abs, strides)) >= 1 << 63:
+        return None
     reach = 1
     for stride, dim in sorted((s, d) for s, d in zip(strides, shape) if d > 1):
         if stride < reach:  # repeated, reversed, or overlapping
@@ -70,16 +76,18 @@ def move(library: Library, x: Any, axes: "list[int]", out: Any) -> Any:
         if out is not None:
             raise InvalidError(f"out: {type(x).__name__} is not on a CUDA device, so its own library transposes it")
         return library.permuted(x, axes)
-    problem = problem_of(view.shape, view.strides, tuple(axes), view.itemsize)
+    problem = None if view.refused else problem_of(view.shape, view.strides, tuple(axes), view.itemsize)
     shape = tuple(view.shape[i] for i in axes)
     free = is_dense(shape, [view.strides[i] for i in axes])  # the result is a view of x
     if out is None and (problem is None or free):
         return library.permuted(x, axes)
     if problem is None:
-        raise InvalidError(f"shape {view.shape} with strides {view.strides} is empty, repeated, reversed or overlapping: "
-                           "leave out= out, or make the array contiguous first")
+        raise InvalidError(view.refused or f"shape {view.shape} with strides {view.strides}, elements of {view.itemsize} bytes: "
+                           "no kernel moves such an array; leave out= out, or make the array contiguous first")
     y = library.empty(x, shape) if out is None else out
     to = library.view(y)
+    if out is not None and to is not None and (to.refused or to.read_only):
+        raise InvalidError(f"out: {to.refused or 'the array is read-only'}")
     if (to is None or to.shape != shape or (to.type, to.itemsize) != (view.type, view.itemsize)
             or not is_dense(to.shape, to.strides) or (to.device != view.device and -1 not in (to.device, view.device))):
         raise InvalidError(f"out must be a contiguous array of shape {shape} and of the type of x, on the same device")
@@ -103,7 +111,7 @@ def _cupy() -> Library:
     def view(x: Any) -> View:
         size = x.itemsize
         return View(x.data.ptr, x.shape, tuple(s // size for s in x.strides), size if all(s % size == 0 for s in x.strides) else 0,
-                    types.get(x.dtype, ""), x.device.id, cupy.cuda.get_current_stream().ptr)
+                    types.get(x.dtype, x.dtype.str), x.device.id, cupy.cuda.get_current_stream().ptr)
 
     def empty(x: Any, shape: "tuple[int, ...]") -> Any:
         with x.device:
@@ -129,7 +137,7 @@ def _jax() -> Library:
             return None
         x.block_until_ready()
         return View(x.unsafe_buffer_pointer(), x.shape, dense(x.shape), x.dtype.itemsize,
-                    "bf16" if x.dtype.name == "bfloat16" else _NUMPY_TYPES.get(x.dtype.name, ""),
+                    "bf16" if x.dtype.name == "bfloat16" else _NUMPY_TYPES.get(x.dtype.name, x.dtype.name),
                     device.local_hardware_id, 0)
 
     def empty(x: Any, shape: "tuple[int, ...]") -> Any:
@@ -143,14 +151,27 @@ def _jax() -> Library:
 _INTERFACE_TYPES = {"b1": "bool", **{f"{kind}{size}": f"{kind}{8 * size}" for kind in "iuf" for size in (1, 2, 4, 8)}}
 
 
+_TYPESTR = re.compile(r"([<>|=])([biufcmMSUV])([1-9]\d*)(\[.*\])?")
+
+
 def _interface_view(x: Any) -> View:
     said = x.__cuda_array_interface__
-    size, shape = int(said["typestr"][2:]), tuple(said["shape"])
-    steps = said.get("strides")
-    strides = dense(shape) if steps is None else tuple(s // size for s in steps)
-    stream, address = said.get("stream") or 0, said["data"][0]
-    return View(address, shape, strides, 0 if steps and any(s % size for s in steps) else size,
-                _INTERFACE_TYPES.get(said["typestr"][1:], ""), lib.tt_py_device_of(address), 0 if stream == 1 else stream)
+    typestr, shape, steps = said["typestr"], tuple(said["shape"]), said.get("strides")
+    parts, refused = _TYPESTR.fullmatch(typestr), ""
+    size = int(parts[3]) * (4 if parts[2] == "U" else 1) if parts else 0  # a U is a character of 4 bytes
+    if not size:
+        refused = f"elements of the type {typestr!r} have no size that a kernel could move"
+    elif said.get("mask") is not None:
+        refused = "the array has a mask, which a kernel would not see"
+    elif steps and any(s % size for s in steps):
+        refused = f"strides of {tuple(steps)} bytes are no multiples of an element's {size}"
+    strides = dense(shape) if steps is None or refused else tuple(s // size for s in steps)
+    swapped = typestr[:1] == ">" and size > 1  # its bits mean other numbers
+    stream, (address, read_only) = said.get("stream") or 0, said["data"]
+    if not isinstance(stream, int) or stream < 0:
+        refused = refused or f"stream {stream!r} is not an address of a CUDA stream"
+    return View(address, shape, strides, size, typestr if swapped else _INTERFACE_TYPES.get(typestr[1:], typestr),
+                lib.tt_py_device_of(address), 0 if refused or stream == 1 else stream, bool(read_only), refused)
 
 
 def _namespace(x: Any) -> Any:
@@ -209,17 +230,25 @@ def _find(x: Any) -> Library:
         return _INTERFACE
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array_interface__"):
         return _DLPACK
-    raise InvalidError(f"{type(x).__name__} is no array on a CUDA device: arrays of PyTorch, CuPy, JAX and others with "
-                       "__cuda_array_interface__ or DLPack are")
+    raise InvalidError(f"{type(x).__name__} is not an array on a GPU: give one of PyTorch, CuPy, JAX or another library "
+                       "with __cuda_array_interface__ or DLPack")
+
+
+def has_axes(x: Any) -> bool:
+    """Is it an array of one or more dimensions? A nested tensor has no shape."""
+    return bool(x.dim() if _is_tensor(x) else getattr(x, "shape", ()))
 
 
 def view_of(x: Any) -> "View | None":
-    return library_of(x).view(x) if hasattr(x, "shape") else None
+    return library_of(x).view(x) if has_axes(x) else None
 
 
 def axes_of(dims: "Sequence[int]", rank: int) -> "list[int]":
     """Axes from 0, of axes that may count from the end."""
-    axes = [d + rank if d < 0 else d for d in dims]
+    try:
+        axes = [d + rank if d < 0 else d for d in map(operator.index, dims)]
+    except TypeError:
+        raise InvalidError(f"dims {dims!r}: an axis is a whole number") from None
     if sorted(axes) != list(range(rank)):
         raise InvalidError(f"dims {tuple(dims)}: an array of {rank} dimensions has each axis from 0 to {rank - 1} once")
     return axes

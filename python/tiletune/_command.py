@@ -1,4 +1,4 @@
-"""The console command `tune`: the program that lies in the package."""
+"""The console commands `tiletune` and `tune`: the program that lies in the package."""
 import os
 import pathlib
 import sys

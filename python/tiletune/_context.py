@@ -20,8 +20,21 @@ def sized(name: str) -> Any:
     return made
 
 
+def fill(struct: Any, **values: Any) -> None:
+    """Sets fields. cffi does not say which one a value does not fit."""
+    for name, value in values.items():
+        try:
+            setattr(struct, name, value)
+        except (OverflowError, TypeError):
+            raise InvalidError(f"{name} is {value!r}, which is of another type or out of range") from None
+
+
 def encode(path: "str | os.PathLike[str]") -> bytes:
-    return os.fsencode(path)
+    """For C, where a string ends with the first NUL."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise InvalidError(f"{path!r:.200} has a NUL character in it")
+    return encoded
 
 
 class Strings:
@@ -37,7 +50,7 @@ class Strings:
 def _store_file(db: "str | os.PathLike[str] | None") -> "str | None":
     """Which file the library opens now. Later the working directory or the environment may be others."""
     data, home = os.environ.get("XDG_DATA_HOME", ""), os.environ.get("HOME")
-    path = os.fspath(db) if db is not None else os.environ.get("TILETUNE_DB")
+    path = os.fsdecode(db) if db is not None else os.environ.get("TILETUNE_DB")
     if not path and data.startswith("/"):
         path = f"{data}/tiletune/tiletune.db"
     elif not path and home:
@@ -70,8 +83,8 @@ class Context:
         self._of_gpu: dict[str, Context] = {}
         keep = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (db, gpu, lock_file)]
         opts.db_path, opts.gpu, opts.lock_file = keep
-        opts.read_only, opts.lock_default, opts.no_early_launch = read_only, lock_default, not early_launch
-        opts.templates, opts.n_templates, opts.tune_budget_s = files.c, files.n, tune_budget
+        fill(opts, read_only=read_only, lock_default=lock_default, no_early_launch=not early_launch, tune_budget_s=tune_budget)
+        opts.templates, opts.n_templates = files.c, files.n
         check(lib.tt_open(out, opts))
         self._c = out[0]
 

@@ -9,7 +9,7 @@ import re
 import struct
 from typing import Any
 
-from ._arrays import View, is_dense, library_of
+from ._arrays import View, has_axes, is_dense, library_of
 from ._context import Context, encode, sized, use
 from ._errors import InvalidError, check, text
 from ._native import ffi, lib
@@ -17,8 +17,9 @@ from ._problems import Problem, best, problem_of, with_values
 from ._results import Choice, Report, choice
 from ._tune import tune
 
-_SCALARS = {"bool": "uint8_t", "f32": "float", "f64": "double",
-            **{f"{short}{bits}": f"{name}{bits}_t" for short, name in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}}
+#: How struct packs a number of each type.
+_SCALARS = {"bool": "<?", "f16": "<e", "bf16": "<f", "f32": "<f", "f64": "<d",
+            **{f"{kind}{8 << i}": f"<{(code, code.upper())[kind == 'u']}" for kind in "iu" for i, code in enumerate("bhiq")}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,15 +34,20 @@ class Argument:
 
 
 def _scalar(argument: Argument, value: Any) -> Any:
-    if argument.type == "f16":
-        return ffi.new("uint16_t *", struct.unpack("<H", struct.pack("<e", value))[0])
-    if argument.type == "bf16":
-        bits = struct.unpack("<I", struct.pack("<f", value))[0]
-        nan = math.isnan(value)
-        return ffi.new("uint16_t *", (bits >> 16 | nan << 6) if nan else (bits + 0x7fff + (bits >> 16 & 1)) >> 16)
-    if argument.type not in _SCALARS:
-        raise InvalidError(f"{argument.name}: a scalar of type {argument.type} cannot be passed from Python")
-    return ffi.new(_SCALARS[argument.type] + " *", value.item() if hasattr(value, "item") else value)
+    kind = argument.type
+    if kind not in _SCALARS:
+        raise InvalidError(f"{argument.name}: a scalar of type {kind} cannot be passed from Python")
+    try:
+        number = value.item() if hasattr(value, "item") else value
+        if kind == "bool" and number not in (0, 1):
+            raise ValueError
+        packed = struct.pack(_SCALARS[kind], number)
+    except (TypeError, ValueError, OverflowError, RuntimeError, struct.error):
+        raise InvalidError(f"{argument.name}: {value!r} is not a number that {kind} can hold") from None
+    if kind == "bf16":
+        bits, nan = int.from_bytes(packed, "little"), math.isnan(number)
+        packed = ((bits >> 16 | nan << 6) if nan else (bits + 0x7fff + (bits >> 16 & 1)) >> 16).to_bytes(2, "little")
+    return ffi.new("char[]", packed)
 
 
 class Plan:
@@ -63,17 +69,23 @@ class Plan:
     def set_constant(self, name: str, data: Any) -> None:
         """Copies host memory (bytes, or an array of NumPy) into a __constant__ array of the kernel."""
         with memoryview(data) as view:
-            check(lib.tt_py_set_constant(self._c, name.encode(), ffi.from_buffer(view), view.nbytes, self._device))
+            check(lib.tt_py_set_constant(self._c, encode(name), ffi.from_buffer(view), view.nbytes, self._device))
 
     def _buffer(self, argument: Argument, x: Any) -> View:
-        view = library_of(x).view(x)
+        try:
+            view = library_of(x).view(x)
+        except InvalidError as error:
+            raise InvalidError(f"{argument.name}: {error}") from None
         if view is None:
             raise InvalidError(f"{argument.name}: {type(x).__name__} is not on a CUDA device")
+        if view.refused or view.read_only and argument.direction != "in":
+            raise InvalidError(f"{argument.name}: {view.refused or 'the array is read-only, and the kernel writes it'}")
         if hasattr(x, "is_conj") and (x.is_conj() or x.is_neg()):
             raise InvalidError(f"{argument.name}: the tensor is lazily conjugated or negated: resolve_conj() and "
                                "resolve_neg() make one that is not")
         kind = re.sub(r"x\d+$", "", argument.type)
-        if view.type and view.type != kind and kind in (*_SCALARS, "f16", "bf16"):
+        # Numbers of another type. What annotations have no name for, such as complex numbers, may fit; swapped bytes do not.
+        if view.type != kind and kind in _SCALARS and (view.type in _SCALARS or view.type.startswith(">")):
             raise InvalidError(f"{argument.name}: an array of {view.type} was given, and the kernel takes {kind}")
         if not is_dense(view.shape, view.strides):
             raise InvalidError(f"{argument.name}: strides {view.strides}: the array must be contiguous")
@@ -131,7 +143,7 @@ class Kernel:
     def __init__(self, path: "str | os.PathLike[str]", *, source: "str | None" = None, context: "Context | None" = None,
                  **values: Any):
         self._context, self._path, self._values = use(context), os.fspath(path), values
-        self._source = None if source is None else source.encode()
+        self._source = None if source is None else encode(source)
         self._c = self._open(self._context, path)
         if self._source is None:
             self._source = pathlib.Path(path).read_bytes()
@@ -175,7 +187,7 @@ class Kernel:
 
     def __call__(self, *arguments: Any, **values: Any) -> None:
         """Launches it on the current stream of the arrays' library. It is asynchronous, except with arrays of JAX."""
-        views = (library_of(x).view(x) for x in arguments if getattr(x, "shape", ()))
+        views = (library_of(x).view(x) for x in arguments if has_axes(x))
         self.plan(device=max((view.device for view in views if view), default=0), **values)(*arguments)
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from ._context import Context, sized, use
+from ._context import Context, encode, fill, sized, use
 from ._errors import InvalidError, check
 from ._native import ffi, lib
 from ._results import Choice, choice
@@ -52,17 +52,20 @@ def matrix(rows: int, cols: "int | None" = None, dtype: Any = "float32", *, batc
            warm: bool = False) -> Problem:
     """The transposition of `rows` x `cols` elements (square without `cols`), as in tt_problem of tiletune.h."""
     p = sized("tt_problem")
-    p.rows, p.cols, p.elem_size = rows, rows if cols is None else cols, element_size(dtype)
-    p.batch, p.lds, p.ldd, p.align, p.src_stride, p.dst_stride = batch, lds, ldd, align, src_stride, dst_stride
-    p.in_place, p.warm = in_place, warm
+    fill(p, rows=rows, cols=rows if cols is None else cols, elem_size=element_size(dtype), batch=batch, lds=lds, ldd=ldd,
+         align=align, src_stride=src_stride, dst_stride=dst_stride, in_place=in_place, warm=warm)
     return Problem(p, (), f"matrix({p.rows}, {p.cols}, {dtype!r})")
 
 
 def make_permutation(shape: Sequence[int], strides: "Sequence[int] | None", perm: Sequence[int], itemsize: int) -> Any:
     """A tt_permutation with the arrays that it points to."""
     p = sized("tt_permutation")
-    keep = (ffi.new("int64_t[]", list(shape)), ffi.new("int[]", list(perm)),
-            ffi.new("int64_t[]", list(strides)) if strides is not None else ffi.NULL)
+    try:
+        keep = (ffi.new("int64_t[]", list(shape)), ffi.new("int[]", list(perm)),
+                ffi.new("int64_t[]", list(strides)) if strides is not None else ffi.NULL)
+    except (OverflowError, TypeError):
+        raise InvalidError(f"dimensions {tuple(shape)}, axes {tuple(perm)} and strides {strides}: they must be whole numbers "
+                           "below 2**63") from None
     p.rank, p.elem_size = len(shape), itemsize
     p.dims, p.perm, p.strides = keep
     return p, keep
@@ -74,7 +77,7 @@ def permutation(dims: Sequence[int], perm: Sequence[int], dtype: Any = "float32"
     if len(dims) != len(perm):
         raise InvalidError(f"{len(dims)} dimensions and {len(perm)} axes: a permutation needs as many of both")
     p, keep = make_permutation(dims, strides, perm, element_size(dtype))
-    p.align, p.warm = align, warm
+    fill(p, align=align, warm=warm)
     problem = sized("tt_problem")
     problem.permutation = p
     return Problem(problem, (p, keep), f"permutation({tuple(dims)}, {tuple(perm)}, {dtype!r})")
@@ -83,14 +86,14 @@ def permutation(dims: Sequence[int], perm: Sequence[int], dtype: Any = "float32"
 def operation(op: str, *, warm: bool = False, **values: Any) -> Problem:
     """A built-in operation with values of its variables: operation("axpby", n=1000000)."""
     problem, keep = with_values(values, warm)
-    keep.append(ffi.new("char[]", op.encode()))
+    keep.append(ffi.new("char[]", encode(op)))
     problem.op = keep[-1]
     return Problem(problem, keep, f"operation({op!r}, {values})")
 
 
 def with_values(values: "dict[str, Any]", warm: bool) -> Any:
     problem = sized("tt_problem")
-    keep = [ffi.new("char[]", ", ".join(f"{name}={value}" for name, value in values.items()).encode())]
+    keep = [ffi.new("char[]", encode(", ".join(f"{name}={value}" for name, value in values.items())))]
     problem.values, problem.warm = keep[0], warm
     return problem, keep
 

@@ -9,7 +9,6 @@ from typing import Any, Sequence
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from . import _arrays, _context
 from ._arrays import LEAVE, Library, View, axes_of, dense, is_dense, problem_of
@@ -20,12 +19,14 @@ if not hasattr(torch.library, "custom_op"):
     raise ImportError(f"tiletune needs PyTorch 2.4 or newer for tensors, and this is {torch.__version__}")
 
 _TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64", torch.int8: "i8",
-          torch.uint8: "u8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.bool: "bool"}
+          torch.uint8: "u8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.bool: "bool",
+          torch.uint16: "u16", torch.uint32: "u32", torch.uint64: "u64"}
 _modes = torch._C._len_torch_dispatch_stack
 _forward = torch.autograd.forward_ad
 _transformed = torch._C._are_functorch_transforms_active
 _grad_enabled = torch.is_grad_enabled
 _tracing = torch.compiler.is_dynamo_compiling
+_Parameter = torch.nn.Parameter
 _stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: 0)
 _launch = lib.tt_py_permute
 # How the code that torch.compile writes makes tensors, in a fifth of the time. It does so on the current device.
@@ -36,10 +37,19 @@ _fast: "dict[Any, Any]" = {}  # what a plain tensor is like -> (tt_permutation, 
 _FAST_MAX = 65536
 
 
+def _is_dense(x: Tensor) -> bool:
+    """Is it memory with a shape and strides, and nothing else? A subclass may be made of other tensors, have a mask, or mean
+    something else by its methods."""
+    return type(x) in (Tensor, _Parameter) and x.layout == torch.strided and not x.is_quantized and not x.is_nested
+
+
 def _view(x: Tensor) -> "View | None":
     if not x.is_cuda:
         return None
-    return View(x.data_ptr(), tuple(x.shape), x.stride(), x.element_size(), _TYPES.get(x.dtype, ""), x.get_device(),
+    if not _is_dense(x):
+        what = "quantized" if x.is_quantized else "nested" if x.is_nested else str(x.layout).replace("torch.", "")
+        raise InvalidError(f"a {type(x).__name__} ({what}) is not a dense tensor, whose memory a kernel could take")
+    return View(x.data_ptr(), tuple(x.shape), x.stride(), x.element_size(), _TYPES.get(x.dtype, str(x.dtype)), x.get_device(),
                 _stream_of(x.get_device()))
 
 
@@ -52,7 +62,7 @@ LIBRARY = Library(_view, lambda x, shape: x.new_empty(shape), _permuted)
 
 def _run(x: Tensor, axes: "tuple[int, ...]") -> Tensor:
     """The operators' kernel: a copy, never a view."""
-    found = problem_of(tuple(x.shape), x.stride(), axes, x.element_size()) if x.is_cuda else None
+    found = problem_of(tuple(x.shape), x.stride(), axes, x.element_size()) if x.is_cuda and _is_dense(x) else None
     if found is not None:
         y = x.new_empty([x.shape[i] for i in axes])
         device = x.get_device()
@@ -69,7 +79,7 @@ def _run(x: Tensor, axes: "tuple[int, ...]") -> Tensor:
 
 
 def _swapped(rank: int) -> "tuple[int, ...]":
-    return (*range(rank - 2), rank - 1, rank - 2)
+    return (*range(rank - 2), rank - 1, rank - 2) if rank else ()  # mT of a scalar is the scalar
 
 
 @torch.library.custom_op("tiletune::transpose", mutates_args=())
@@ -150,10 +160,9 @@ class _Permute(torch.autograd.Function):
 
 
 def _ours(x: Tensor, y: Tensor) -> bool:
-    """Is there something to move, and on a GPU? y is a view of x, in the order that is asked for. A tensor made of others,
-    such as a DTensor, is not ours. PyTorch's dispatcher conjugates or negates a lazy one before an operator sees it."""
-    return (x.is_cuda and x.layout == torch.strided and not y.is_contiguous() and _forward._current_level < 0
-            and not is_traceable_wrapper_subclass(x))
+    """Is there something to move, and on a GPU? y is a view of x, in the order that is asked for. PyTorch's dispatcher
+    conjugates or negates a lazy one before an operator sees it."""
+    return x.is_cuda and _is_dense(x) and not y.is_contiguous() and _forward._current_level < 0
 
 
 def _traced(x: Tensor) -> Tensor:
@@ -191,8 +200,7 @@ def _remember(key: Any, x: Tensor, axes: "tuple[int, ...]") -> None:
     shape, strides = tuple(x.shape), x.stride()
     found = problem_of(shape, strides, axes, x.element_size())
     turned = tuple(shape[i] for i in axes)
-    if (found is None or is_dense(turned, [strides[i] for i in axes]) or x.dtype.is_complex or x.is_quantized
-            or type(x) not in (Tensor, torch.nn.Parameter)):
+    if found is None or is_dense(turned, [strides[i] for i in axes]) or x.dtype.is_complex or not _is_dense(x):
         return
     if len(_fast) >= _FAST_MAX:
         _fast.clear()
@@ -202,12 +210,15 @@ def _remember(key: Any, x: Tensor, axes: "tuple[int, ...]") -> None:
 def _quick(x: Tensor, dims: "tuple[int, ...] | None") -> "Tensor | None":
     """The short way. None: there is more to heed, or the tensor is seen for the first time. A tensor that a transform has
     wrapped, or that is sparse, has no address or no strides, and raises."""
-    if not x.is_cuda or _modes() or _forward._current_level >= 0 or x.requires_grad and _grad_enabled():
+    kind = type(x)
+    if kind is not Tensor and kind is not _Parameter or not x.is_cuda or _modes():
+        return None
+    if _forward._current_level >= 0 or x.requires_grad and _grad_enabled():
         return None
     try:
         src = x.data_ptr()
         dtype = x.dtype
-        key = (x.shape, x.stride(), dtype, type(x), dims)
+        key = (x.shape, x.stride(), dtype, kind, dims)
     except RuntimeError:
         return None
     found = _fast.get(key)
@@ -264,7 +275,9 @@ def _into(x: Tensor, axes: "tuple[int, ...]", out: Tensor) -> Tensor:
     x = x.resolve_conj().resolve_neg()  # its memory is read, not what it says
     y = x.permute(axes)
     _fitting(out, y)
-    if not x.is_cuda or problem_of(tuple(x.shape), x.stride(), axes, x.element_size()) is None:
+    if not x.is_cuda or not (_is_dense(x) and _is_dense(out)):
+        return out.copy_(y)
+    if problem_of(tuple(x.shape), x.stride(), axes, x.element_size()) is None:
         return out.copy_(y)
     return _arrays.move(LIBRARY, x, list(axes), out)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Iterable, Sequence
 
-from ._context import Context, Strings, encode, sized, use
+from ._context import Context, Strings, encode, fill, sized, use
 from ._errors import InvalidError, error, text
 from ._native import ffi, lib
 from ._problems import problem_of
@@ -68,11 +68,10 @@ def tune(problems: Any, *, device: int = 0, devices: "Sequence[int]" = (), effor
     opts, competing, named, ordinals = sized("tt_tune_opts"), Strings(templates), Strings(only), ffi.new("int[]", list(devices))
     paths = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (replay, trace, strategy)]
     opts.replay, opts.trace_path, opts.strategy = paths
-    opts.device, opts.devices, opts.n_devices = device, ordinals, len(devices)
+    opts.devices, opts.n_devices = ordinals, len(devices)
     opts.templates, opts.n_templates, opts.only, opts.n_only = competing.c, competing.n, named.c, named.n
-    opts.effort, opts.budget_s, opts.max_trials, opts.seed = _EFFORTS[effort], budget, max_trials, seed
-    opts.force, opts.unverified, opts.jobs = force, unverified, jobs
-    opts.trial_timeout_s, opts.compile_timeout_s = trial_timeout, compile_timeout
+    fill(opts, device=device, effort=_EFFORTS[effort], budget_s=budget, max_trials=max_trials, seed=seed, force=force,
+         unverified=unverified, jobs=jobs, trial_timeout_s=trial_timeout, compile_timeout_s=compile_timeout)
     run = _Run(Shown(progress))
     user = ffi.new_handle(run)
     opts.user = user

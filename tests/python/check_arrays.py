@@ -62,8 +62,50 @@ def check_views():
     raises(tiletune.InvalidError, "contiguous array of shape (20, 6)", tiletune.transpose, array(6, 20), out=array(6, 20))
     for dtype in ("float32", "int32", "uint16"):  # bits would be reinterpreted, or do not fit
         raises(tiletune.InvalidError, "type of x", tiletune.transpose, array(6, 20), out=array(20, 6, dtype=dtype))
-    raises(tiletune.InvalidError, "list is no array", tiletune.transpose, [1])
-    raises(tiletune.InvalidError, "ndarray is no array on a CUDA device", tiletune.transpose, numpy.eye(3))
+    raises(tiletune.InvalidError, "list is not an array", tiletune.transpose, [1])
+    raises(tiletune.InvalidError, "ndarray is not an array on a GPU", tiletune.transpose, numpy.eye(3))
+
+
+class Said:
+    """An array of another library, which says what it wants. Its own library moves it by `permute_dims`."""
+
+    def __init__(self, x, **said):
+        self.said = {**x.__cuda_array_interface__, "strides": None, **said}
+        self.shape, self.dtype, self.device, self.stride = self.said["shape"], None, None, 1
+        self.moved = types.SimpleNamespace(permute_dims=lambda x, axes: x, asarray=lambda x, copy: "moved by its own library")
+
+    __cuda_array_interface__ = property(lambda self: self.said)
+    __array_namespace__ = lambda self, api_version=None: self.moved
+
+
+def check_what_others_say():
+    """Read-only and masked arrays, other byte orders and odd types: a sentence, or left to their own library."""
+    x, out = array(6, 20, dtype="float32"), array(20, 6, dtype="float32")
+    for words, said in {"has a mask": dict(mask=out), "the type 'f'": dict(typestr="f"), "the type '|S0'": dict(typestr="|S0"),
+                        "the type '|t4'": dict(typestr="|t4"), "the type '|O8'": dict(typestr="|O8"),
+                        "no multiples": dict(strides=(81, 4)), "stream 'x'": dict(stream="x"), "stream -1": dict(stream=-1),
+                        "no kernel moves": dict(shape=(2**70, 2)), "strides (1180591620717411303424, 1)": dict(strides=(2**72, 4)),
+                        }.items():
+        raises(tiletune.InvalidError, words, tiletune.transpose, Said(x, **said), out=out)
+        assert tiletune.transpose(Said(x, **said)) == "moved by its own library"
+    raises(tiletune.InvalidError, "out: the array is read-only", tiletune.transpose, x, out=Said(out, data=(out.address, True)))
+    raises(tiletune.InvalidError, "out: the array has a mask", tiletune.transpose, x, out=Said(out, mask=x))
+    for typestr, other in ((">f4", "<f4"), ("<c8", "<M8[s]"), ("<c8", "<f8"), ("|V4", "<f4")):
+        shape = (6, 20) if typestr[2:] == other[2:] == "4" else (6, 10)
+        raises(tiletune.InvalidError, "type of x", tiletune.transpose, Said(x, typestr=typestr, shape=shape),
+               out=Said(out, typestr=other, shape=shape[::-1]))
+    for dtype in (">f4", ">i2", "<U4", "<M8[s]", "<M8[ns]", "<m8[D]", "<c8"):
+        x, out = Array(numpy.zeros((6, 20), dtype)), Array(numpy.ones((20, 6), dtype))
+        tiletune.transpose(x, out=out)
+        same(out, numpy.zeros((20, 6), dtype))
+    for size in (2**80, "4096", 4096.5, None):
+        raises(tiletune.InvalidError, "", tiletune.best, size, gpu="H200")
+    for words, call in {"rows is": lambda: tiletune.matrix(2**80, 4), "batch is 'x'": lambda: tiletune.matrix(4, batch="x"),
+                        "max_trials is -1": lambda: tiletune.tune(4, max_trials=-1),
+                        "whole numbers": lambda: tiletune.permutation((2**70, 2), (1, 0)),
+                        "an axis is a whole number": lambda: tiletune.permute(x, (1.0, 0.0)), "dims '10'": lambda: tiletune.permute(x, "10"),
+                        "has a NUL": lambda: tiletune.Context("a\0b")}.items():
+        raises(tiletune.InvalidError, words, call)
 
 
 def check_devices():
@@ -212,6 +254,18 @@ def check_interrupt():
     raises(ZeroDivisionError, "", tiletune.tune, 48, progress=lambda p: 1 / 0)
 
 
+def refusals_of_a_kernel(plan, x, y):
+    def call(**other):
+        plan(*[{"x": x, "y": y, **other}.get(a.name, 2.0) for a in plan.arguments])
+
+    raises(tiletune.InvalidError, "y: the array is read-only", call, y=Said(y, data=(y.address, True)))
+    call(x=Said(x, data=(x.address, True)))  # which it reads
+    raises(tiletune.InvalidError, "x: the array has a mask", call, x=Said(x, mask=y))
+    raises(tiletune.InvalidError, "x: an array of >f4 was given", call, x=Said(x, typestr=">f4"))
+    raises(tiletune.InvalidError, "x and y are both", call, x=y)
+    raises(tiletune.InvalidError, "x: ndarray is not an array on a GPU", call, x=x.numpy())
+
+
 def check_kernel():
     saxpy = tiletune.Kernel(examples / "saxpy.cu", n=1000)
     report = saxpy.tune(options={"effort": "quick", "max_trials": 4})
@@ -230,10 +284,23 @@ def check_kernel():
     raises(tiletune.InvalidError, "x: an array of u32 was given, and the kernel takes f32", saxpy, *arguments)
     arguments[[a.name for a in plan.arguments].index("x")] = array(999, dtype="float32")
     raises(tiletune.InvalidError, "x: the array has 3996 bytes", saxpy, *arguments)
+    refusals_of_a_kernel(plan, x, y)
     plan.close()
     raises(tiletune.InvalidError, "NULL", plan, x, y, 2.0)
     raises(tiletune.KernelError, "bad.cu:1:", tiletune.Kernel, "bad.cu", source="//@ nonsense\n")
     raises(tiletune.StoreError, "nowhere.cu", tiletune.Kernel, "nowhere.cu")
+
+
+def check_scalars():
+    """What a type cannot hold is refused; the bits of what it can are those of C."""
+    from tiletune._kernel import Argument, _scalar
+    for kind, value, wanted in (("f32", 1, "0000803f"), ("f16", -2.0, "00c0"), ("bf16", 1.00390625, "803f"), ("bf16", float("nan"), "c07f"),
+                                ("i32", True, "01000000"), ("u64", 2**64 - 1, "ff" * 8), ("bool", numpy.True_, "01"),
+                                ("i8", numpy.int64(-1), "ff"), ("f32", float("-inf"), "000080ff"), ("f64", 1e300, "9c7500883ce4377e")):
+        assert bytes(ffi.buffer(_scalar(Argument("a", kind, "scalar", 0, 0), value)))[:len(wanted) // 2].hex() == wanted, (kind, value)
+    for kind, value in (("f32", None), ("f32", 1e300), ("f32", -1e39), ("f16", 65520.0), ("bf16", 1e39), ("f64", "2"), ("i32", 2.5),
+                        ("i8", 128), ("u8", -1), ("bool", 2), ("bool", None), ("i64", 2**63), ("f64", 10**400), ("f32", numpy.ones(3))):
+        raises(tiletune.InvalidError, f"a: {value!r} is not a number that {kind} can hold", _scalar, Argument("a", kind, "scalar", 0, 0), value)
 
 
 def check_kernel_of_another_gpu():

@@ -275,7 +275,7 @@ def check_stand_in():
                 launches.clear()
         x = torch.randn(40, 20)
         saxpy = tiletune.Kernel(pathlib.Path(__file__).parents[2] / "examples/kernels/saxpy.cu", n=800)
-        cases = {"parameter": torch.nn.Parameter(x), "subclass": x.as_subclass(Subclass), "gradient": x.clone().requires_grad_(),
+        cases = {"parameter": torch.nn.Parameter(x), "gradient": x.clone().requires_grad_(),
                  "half": x.half(), "bool": x > 0, "complex": torch.complex(x, x)}
         for name, case in cases.items():
             y = tiletune.transpose(case)
@@ -312,6 +312,44 @@ def check_stand_in():
             for times in range(2):
                 same(tiletune.transpose(left), twin(left))
             assert not launches, left
+
+
+def outcome(call):
+    """What a call returns, in words, or how it fails."""
+    try:
+        y = call()
+        return type(y), y.layout, y.is_quantized, repr(y)
+    except Exception as e:
+        return type(e), str(e)
+
+
+def check_not_dense():
+    """What is not exactly a dense tensor or a parameter is PyTorch's, with its result or its failure."""
+    rows = [torch.randn(3, 4), torch.randn(2, 4)]
+    cases = {"jagged": torch.nested.nested_tensor(rows, layout=torch.jagged), "nested": torch.nested.nested_tensor(rows),
+             "masked": torch.masked.masked_tensor(torch.randn(3, 4), torch.ones(3, 4, dtype=bool)),
+             "quantized": torch.quantize_per_tensor(torch.randn(3, 4), 0.1, 0, torch.quint8),
+             "per channel": torch.quantize_per_channel(torch.randn(3, 4), torch.ones(3), torch.zeros(3), 0, torch.qint8),
+             "sparse": torch.randn(3, 4).to_sparse(), "subclass": torch.randn(3, 4).as_subclass(Subclass)}
+    make_current()
+    saxpy = tiletune.Kernel(pathlib.Path(__file__).parents[2] / "examples/kernels/saxpy.cu", n=12)
+    plan, dense = saxpy.plan(), torch.zeros(3, 4)
+    with pretended() as launches:
+        for name, x in cases.items():
+            for times in range(2):
+                assert outcome(lambda: tiletune.transpose(x)) == outcome(lambda: x.mT.contiguous()), name
+                assert outcome(lambda: tiletune.permute(x, (1, 0))) == outcome(lambda: x.permute((1, 0)).contiguous()), name
+            refused("is not a dense tensor", plan, *[{"x": x, "y": dense}.get(a.name, 2.0) for a in plan.arguments])
+            refused("is not a dense tensor", saxpy, *[{"x": x, "y": dense}.get(a.name, 2.0) for a in plan.arguments])
+            refused("is not a dense tensor", tiletune.best, x)
+        assert type(tiletune.transpose(cases["subclass"])) is Subclass
+        same(tiletune.transpose(cases["quantized"]).int_repr(), twin(cases["quantized"].int_repr()))
+        out = torch.empty(4, 3).as_subclass(Subclass)
+        assert tiletune.transpose(dense, out=out) is out and torch.equal(out, twin(dense))
+        for call in (tiletune.transpose, lambda x, out: tiletune.permute(x, (), out=out)):
+            same(call(torch.tensor(3.0), out=torch.tensor(0.0)), torch.tensor(3.0))
+        same(torch.ops.tiletune.transpose(torch.tensor(3.0)), torch.tensor(3.0))
+        refused("an array of u32 was given", plan, *[{"x": dense.view(torch.uint32), "y": dense}.get(a.name, 2.0) for a in plan.arguments])
 
 
 def check_host_time():
