@@ -19,8 +19,11 @@
 #include "base/random.h"
 #include "bench/args.h"
 #include "db/exchange/recording.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
+#include "kernel/space/space.h"
 #include "tuner/finals/finals.h"
 
 /* Screening takes few samples, so its medians are right within a few percent. */

@@ -7,7 +7,9 @@
 #include "bench/peers.h"
 #include "code/nvrtc.h"
 #include "dispatch/plan.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
+#include "kernel/space/space.h"
 
 /* If the store knows how the copies did, only so many of the best enter. */
 enum { SHORT_LIST = 10 };

@@ -10,6 +10,8 @@
 #include "bench/args.h"
 #include "bench/matrix.h"
 #include "bench/sizes.h"
+#include "kernel/load/set.h"
+#include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/finals/finals.h"
 

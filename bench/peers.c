@@ -16,6 +16,7 @@
 #include "bench/texts.h"
 #include "code/nvrtc.h"
 #include "gpu/device.h"
+#include "kernel/load/parse.h"
 
 const bench_peer_kind bench_peer_kinds[BENCH_PEERS] = {
     [BENCH_OURS] = {"ours", BENCH_IS_TRANSPOSE, bench_ours_open},

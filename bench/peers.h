@@ -11,6 +11,7 @@
 #include "dispatch/context.h"
 #include "gpu/driver.h"
 #include "gpu/kernel.h"
+#include "kernel/space/config.h"
 #include "tuner/measure/stats.h"
 
 enum { BENCH_VARIANTS_MAX = 512, BENCH_NOTE_MAX = 256 };

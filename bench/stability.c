@@ -14,6 +14,8 @@
 #include "api/matrix.h"
 #include "bench/args.h"
 #include "bench/sizes.h"
+#include "kernel/load/set.h"
+#include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/finals/elect.h"
 

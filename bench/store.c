@@ -11,6 +11,8 @@
 #include "api/matrix.h"
 #include "base/clock.h"
 #include "dispatch/context.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/set.h"
 #include "tuner/measure/stats.h"
 
 enum {

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "bench/args.h"
 #include "bench/strategies.h"
+#include "kernel/load/set.h"
 #include "tuner/measure/stats.h"
 
 /* Goals: the fastest's time over a configuration's. */

@@ -3,6 +3,8 @@
 #define BENCH_STRATEGIES_H
 
 #include "bench/matrix.h"
+#include "kernel/load/set.h"
+#include "kernel/space/space.h"
 #include "tuner/backend/replay/foreign.h"
 #include "tuner/strategy/strategy.h"
 

@@ -5,6 +5,7 @@
 #include "base/grow.h"
 
 #include "bench/strategies.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/measure/stats.h"
 

@@ -5,6 +5,9 @@
 
 #include "api/problem.h"
 
+#include "kernel/load/parse.h"
+#include "kernel/load/set.h"
+
 static tt_status read_template(tt__template **out, const char *path, const char *source) {
     if (!path)
         return tt__fail(TT_E_INVALID,

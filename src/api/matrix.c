@@ -4,6 +4,8 @@
  */
 #include "api/matrix.h"
 
+#include "kernel/space/config.h"
+
 #include <string.h>
 
 /* The fields of a matrix in tt_problem. All but the last are variables, of the same names. */

@@ -6,6 +6,7 @@
 #include "api/matrix.h"
 #include "api/permutation.h"
 #include "api/sized.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 
 static tt_status of_kernel(tt__question *out, const tt_problem *p) {

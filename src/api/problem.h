@@ -5,6 +5,7 @@
 #define TT_API_PROBLEM_H
 
 #include "dispatch/context.h"
+#include "kernel/load/set.h"
 
 /* A user's kernel file. */
 struct tt_kernel {

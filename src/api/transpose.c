@@ -7,6 +7,7 @@
 #include "api/plan.h"
 #include "api/sized.h"
 #include "dispatch/first_use.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 
 /* A captured kernel must be loaded before, and a capture is no time for loading, compiling or tuning. */

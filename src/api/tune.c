@@ -9,6 +9,8 @@
 #include "api/problem.h"
 #include "api/sized.h"
 #include "api/tuner.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
 
 /* The problems of a call. */
 typedef struct questions {

@@ -9,6 +9,17 @@
 #include "base/number.h"
 #include "base/str.h"
 
+size_t tt__text_count_word(const char *text, const char *word) {
+    size_t n = strlen(word), found = 0;
+    for (const char *hit = text; (hit = strstr(hit, word)); hit += n)
+        found += (hit == text || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]);
+    return found;
+}
+
+bool tt__text_has_word(const char *text, const char *word) {
+    return tt__text_count_word(text, word) > 0;
+}
+
 tt_status tt__template_fail(const char *path, int line, int column, const char *fmt, ...) {
     char text[1024];
     va_list args;

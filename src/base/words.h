@@ -24,6 +24,10 @@ int tt__truth(const char *word, size_t n);
 bool tt__is_real(const char *text, size_t n);
 bool tt__is_integer(const char *text, size_t n); /* -?digits, no leading zeros, within 64 bits */
 
+/* How often a text has a word, also in comments; whether it has it. */
+size_t tt__text_count_word(const char *text, const char *word);
+bool tt__text_has_word(const char *text, const char *word);
+
 /* Fails with TT_E_TEMPLATE: "path:line:column: sentence". A column of 0 is left out. Control characters from
  * the template become '?'. */
 tt_status tt__template_fail(const char *path, int line, int column, const char *fmt, ...)

@@ -9,6 +9,7 @@
 
 #include "dispatch/first_use.h"
 #include "dispatch/layers.h"
+#include "kernel/load/set.h"
 
 static tt_status check_opts(const tt_open_opts *opts, tt__tune_fn tune) {
     if (!(opts->tune_budget_s >= 0 && opts->tune_budget_s <= 86400))

@@ -16,6 +16,7 @@
 #include "dispatch/ladder.h"
 #include "dispatch/layers.h"
 #include "gpu/device.h"
+#include "kernel/space/space.h"
 
 /* A problem that was tried. Writing needs both `tuning` and `lock`, reading one of them. */
 typedef struct tt__tuned {

@@ -16,6 +16,7 @@
 #include "dispatch/shipped.h"
 #include "dispatch/validity.h"
 #include "gpu/driver.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"

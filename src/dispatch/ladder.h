@@ -5,6 +5,7 @@
 #define TT_DISPATCH_LADDER_H
 
 #include "dispatch/context.h"
+#include "kernel/space/space.h"
 
 /* Fills in the choice and, unless NULL, the candidate for this problem and GPU. The caller holds ctx->lock.
  * TT_E_UNSUPPORTED: no configuration is legal. TT_E_NO_WINNER: the default failed when it was tuned. */

@@ -9,6 +9,8 @@
 
 #include "dispatch/shipped.h"
 #include "gpu/device.h"
+#include "kernel/space/config.h"
+#include "kernel/space/space.h"
 
 const char *const tt__layer_names[TT__LAYER_COUNT] = {"user", "system", "shipped"};
 

@@ -6,6 +6,7 @@
 #define TT_DISPATCH_LAYERS_H
 
 #include "dispatch/context.h"
+#include "kernel/space/space.h"
 
 typedef enum tt__layer { TT__LAYER_USER, TT__LAYER_SYSTEM, TT__LAYER_SHIPPED, TT__LAYER_COUNT } tt__layer;
 

@@ -9,6 +9,7 @@
 #include "dispatch/first_use.h"
 #include "dispatch/ladder.h"
 #include "dispatch/layers.h"
+#include "kernel/space/config.h"
 #include "kernel/space/workload.h"
 
 /* A plan that is being made. */

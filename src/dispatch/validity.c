@@ -3,6 +3,8 @@
  */
 #include "dispatch/validity.h"
 
+#include "kernel/load/set.h"
+
 #include <stdio.h>
 
 static bool differs(const char *then, const char *now) {

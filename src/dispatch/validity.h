@@ -5,6 +5,7 @@
 #define TT_DISPATCH_VALIDITY_H
 
 #include "db/store.h"
+#include "kernel/load/set.h"
 #include "kernel/model/template.h"
 
 /*

@@ -14,7 +14,11 @@
 #include "device.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
+#include "kernel/load/parse.h"
+#include "kernel/load/set.h"
+#include "kernel/space/config.h"
 #include "kernel/space/problem_text.h"
+#include "kernel/space/space.h"
 
 /* Uses the first of its operation's samples that is possible here, or the default as it is. */
 static void resolve(tt__candidate *c, tt__problem *p, const tt__template *t, const tt__gpu *gpu) {

@@ -16,7 +16,10 @@
 #include "dispatch/plan.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
+#include "kernel/load/parse.h"
 #include "kernel/model/template.h"
+#include "kernel/space/config.h"
+#include "kernel/space/space.h"
 
 enum { SIDE = 128, BYTES = SIDE * SIDE * 8, TIMES = 20 };
 

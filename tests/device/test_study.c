@@ -14,6 +14,8 @@
 #include "db/exchange/recording.h"
 #include "device.h"
 #include "gpu/device.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/cli/commands/study.h"

@@ -28,6 +28,7 @@
 #include "device/device.h"
 #include "fault/sql.h"
 #include "gpu/device.h"
+#include "kernel/load/set.h"
 #include "kernel/model/template.h"
 
 /* There are thousands of allocations. So many of them fail, and more with TT_LONG. Without it, so many SQL

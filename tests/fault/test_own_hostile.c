@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/model.h"
+#include "kernel/load/parse.h"
 #include "kernel/model/template.h"
 
 /* ---- Kernels ------------------------------------------------------------------------------------------- */

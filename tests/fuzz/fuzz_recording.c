@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "db/exchange/import.h"
+#include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
 #include "mutate_json.h"
 #include "tuner/backend/replay/foreign.h"

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
+#include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"

@@ -15,6 +15,8 @@
 
 #include "api/matrix.h"
 #include "device/device.h"
+#include "kernel/load/set.h"
+#include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/measure/energy.h"
 

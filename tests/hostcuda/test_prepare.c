@@ -15,7 +15,10 @@
 #include "api/matrix.h"
 #include "db/conn.h"
 #include "device/device.h"
+#include "kernel/load/parse.h"
+#include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
+#include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/search/ahead.h"
 

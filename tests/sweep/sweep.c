@@ -17,6 +17,8 @@
 #include "base/cpus.h"
 #include "code/nvrtc.h"
 #include "gpu/device.h"
+#include "kernel/space/operation.h"
+#include "kernel/space/space.h"
 
 static const sweep_shape by_hand[] = {
     /* 4 bytes: all kinds of shapes */

@@ -18,6 +18,9 @@
 #include <cmocka.h>
 
 #include "gpu/kernel.h"
+#include "kernel/load/set.h"
+#include "kernel/space/config.h"
+#include "kernel/space/space.h"
 #include "sweep.h"
 
 /* Shared by the processes: for each template the number of configurations, and the number checked. */

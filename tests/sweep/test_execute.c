@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "bench/peers.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/workload.h"
 #include "sweep.h"
 #include "tuner/measure/checker.h"

@@ -18,7 +18,10 @@
 #include "device/device.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
+#include "kernel/load/set.h"
+#include "kernel/space/config.h"
 #include "kernel/space/operation.h"
+#include "kernel/space/space.h"
 
 enum { EXIT_SKIPPED = 77, EACH = 2, EACH_LONG = 3, MARGIN = 64 };
 

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "gpu/device.h"
+#include "kernel/load/set.h"
+#include "kernel/space/config.h"
 #include "kernel/space/workload.h"
 #include "sweep.h"
 #include "tuner/measure/checker.h"

@@ -2,6 +2,7 @@
 #include "ladder_fixture.h"
 
 #include "dispatch/context.h"
+#include "kernel/load/builtin.h"
 
 const tt__gpu h800 = {.name = "NVIDIA H800",
                       .cc = 90,

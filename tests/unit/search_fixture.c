@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "kernel/load/set.h"
+#include "kernel/space/space.h"
 #include "tuner/measure/stats.h"
 
 const char numbers[] = "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"

@@ -2,6 +2,8 @@
 #include "space_fixture.h"
 
 #include "base/str.h"
+#include "kernel/load/parse.h"
+#include "kernel/space/space.h"
 #include "problem_fixture.h"
 
 const tt__gpu field_gpu = {.name = "NVIDIA H200",

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "kernel/space/space.h"
 #include "tuner/strategy/strategy.h"
 
 #define assert_ok(expr)                                                                                      \

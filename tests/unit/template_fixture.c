@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "kernel/load/parse.h"
 #include "problem_fixture.h"
 
 static const struct {

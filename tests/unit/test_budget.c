@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "kernel/space/space.h"
 #include "race_fixture.h"
 #include "tuner/finals/finals.h"
 #include "tuner/search/searches.h"

@@ -9,6 +9,9 @@
 #include <cmocka.h>
 
 #include "base/str.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
+#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"

@@ -10,6 +10,8 @@
 
 #include "kernel/load/code.h"
 
+#include "kernel/load/parse.h"
+
 static tt_status parse(const char *declared) {
     static const char frame[] = "//@ kernel k\n//@ buffer x f32 4 out\n//@ constant c f32 4\n//@ block 1\n"
                                 "//@ grid 1\n//@ args x\nint before;\n%s\nextern \"C\" void k();\n";

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernel/space/problem_text.h"
+#include "kernel/space/space.h"
 #include "space_fixture.h"
 #include "tuner/strategy/compile_times.h"
 

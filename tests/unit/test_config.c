@@ -12,7 +12,10 @@
 #include <cmocka.h>
 
 #include "base/grow.h"
+#include "kernel/load/parse.h"
 #include "kernel/model/template.h"
+#include "kernel/space/config.h"
+#include "kernel/space/space.h"
 #include "problem_fixture.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))

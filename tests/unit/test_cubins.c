@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "db/conn.h"
+#include "kernel/load/parse.h"
+#include "kernel/space/space.h"
 #include "problem_fixture.h"
 #include "tuner/backend/gpu/compilers.h"
 #include "tuner/farm/cubins.h"

@@ -8,6 +8,7 @@
 #include "db/exchange/merge.h"
 #include "db/upkeep/check.h"
 #include "dispatch/ladder.h"
+#include "kernel/load/builtin.h"
 
 enum { PAGE = 4096, TRIALS = 300, SIZES = 20, PLACES = 250 }; /* TT_DAMAGE_PLACES: more of them */
 

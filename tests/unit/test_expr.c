@@ -14,6 +14,9 @@
 #include "base/random.h"
 #include "kernel/expression/expr.h"
 #include "kernel/expression/scan.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
+#include "kernel/space/space.h"
 #include "problem_fixture.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))

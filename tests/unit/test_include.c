@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "kernel/annotation/include.h"
+#include "kernel/load/parse.h"
 #include "kernel/model/template.h"
 #include "write_in.h"
 

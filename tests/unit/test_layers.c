@@ -4,6 +4,7 @@
 #include "ladder_fixture.h"
 
 #include "dispatch/ladder.h"
+#include "kernel/load/builtin.h"
 
 static void layers_answer_in_order(void **state) {
     (void)state;

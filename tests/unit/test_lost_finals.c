@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "kernel/space/space.h"
 #include "tuner/backend/gpu/finals.h"
 #include "tuner/backend/gpu/gpus.h"
 #include "tuner/measure/energy.h"

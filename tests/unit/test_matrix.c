@@ -2,6 +2,9 @@
  * files say the same. */
 #include "problem_fixture.h"
 
+#include "kernel/load/builtin.h"
+#include "kernel/space/operation.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 

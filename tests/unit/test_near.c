@@ -7,6 +7,8 @@
 
 #include "dispatch/context.h"
 #include "dispatch/shipped.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
 #include "kernel/space/problem_text.h"
 #include "store_fixture.h"
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "kernel/load/parse.h"
 #include "kernel/model/template.h"
 #include "operation_fixture.h"
 

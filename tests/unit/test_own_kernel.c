@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "kernel/load/parse.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "api/permutation.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))

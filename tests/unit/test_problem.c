@@ -6,6 +6,10 @@
 
 #include <math.h>
 
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
+#include "kernel/space/config.h"
+#include "kernel/space/operation.h"
 #include "operation_fixture.h"
 
 /* An operation with n = 1000, half = 500 and T = f32, followed by these lines. */

@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #include "base/grow.h"
+#include "kernel/load/parse.h"
 #include "kernel/space/problem_text.h"
+#include "kernel/space/space.h"
 #include "problem_fixture.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) {

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "kernel/space/space.h"
 
 /* A template with n parameters of eight values. */
 static tt__template *make_large(int n, const char *wheres) {

@@ -1,6 +1,8 @@
 /* How many configurations each line of a template removes. */
 #include "template_fixture.h"
 
+#include "kernel/space/space.h"
+
 /* Counted by hand. Of A, the second line removes 16, and both remove 128. Of the rest, R = 3 makes a number
  * beyond i32. Otherwise A = 64 makes too many threads. */
 static void tells_what_removes_how_much(void **state) {

@@ -11,7 +11,11 @@
 #include <cmocka.h>
 
 #include "base/read_file.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
+#include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
+#include "kernel/space/space.h"
 
 #ifndef TT_SOURCE_DIR
 #define TT_SOURCE_DIR "."

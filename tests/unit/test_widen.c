@@ -3,6 +3,8 @@
  */
 #include <math.h>
 
+#include "kernel/load/set.h"
+#include "kernel/space/space.h"
 #include "search_fixture.h"
 #include "tuner/search/widen.h"
 

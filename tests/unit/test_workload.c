@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"

@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "kernel/model/template.h"
+#include "kernel/space/space.h"
 #include "tuner/farm/trace.h"
 #include "tuner/measure/counters.h"
 

@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "code/cubin.h"
 #include "code/nvrtc.h"
+#include "kernel/space/config.h"
 #include "tuner/measure/checker.h"
 #include "tuner/search/ahead.h"
 

@@ -7,6 +7,8 @@
 
 #include "db/store.h"
 #include "kernel/model/template.h"
+#include "kernel/space/config.h"
+#include "kernel/space/space.h"
 
 struct tt__ahead;
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "tuner/finals/energy_finals.h"
 #include "tuner/run/tune.h"

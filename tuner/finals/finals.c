@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/measure/stats.h"
 #include "tuner/run/tune.h"

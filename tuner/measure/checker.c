@@ -4,6 +4,7 @@
 #include "tuner/measure/checker.h"
 
 #include "base/str.h"
+#include "kernel/space/space.h"
 
 CUdeviceptr tt__verify_finding(const tt__verifier *v, int i) {
     return v->findings + (CUdeviceptr)i * sizeof(tt__finding);

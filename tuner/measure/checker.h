@@ -7,6 +7,7 @@
 #include "base/workload.h"
 #include "gpu/kernel.h"
 #include "kernel/model/template.h"
+#include "kernel/space/space.h"
 
 /* An operand on the device. An area is [guard][array][guard], in whole 16-byte words. */
 typedef struct tt__area {

@@ -10,6 +10,8 @@
 #include "base/number.h"
 #include "base/read_file.h"
 #include "dispatch/answers.h"
+#include "kernel/load/builtin.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
 #include "tuner/backend/gpu/backend_gpu.h"

@@ -5,6 +5,7 @@
 #ifndef TT_TUNER_RUN_TUNE_H
 #define TT_TUNER_RUN_TUNE_H
 
+#include "kernel/load/set.h"
 #include "tuner/search/search.h"
 
 /* Called for each problem that has a winner, while its searches are still open. */

@@ -5,6 +5,7 @@
 #define TT_TUNER_SEARCH_PART_H
 
 #include "kernel/model/template.h"
+#include "kernel/space/space.h"
 
 typedef struct tt__space_part {
     int64_t index, of; /* from 0; of 0: the whole space */

@@ -9,6 +9,7 @@
 
 #include "base/grow.h"
 #include "kernel/space/operation.h"
+#include "kernel/space/space.h"
 #include "tuner/strategy/strategy.h"
 
 /* Another GPU, even a related one, counts as further away than any other size on this GPU. */

@@ -8,6 +8,7 @@
 #define TT_TUNER_SEARCH_WARM_STARTS_H
 
 #include "db/store.h"
+#include "kernel/space/space.h"
 #include "tuner/strategy/priors.h"
 
 /* The winners in the store when a run begins. */

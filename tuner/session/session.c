@@ -10,6 +10,7 @@
 #include "base/clean.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/run/tune.h"
 

@@ -5,6 +5,7 @@
 #define TT_TUNER_SESSION_SESSION_H
 
 #include "db/store.h"
+#include "kernel/load/set.h"
 #include "kernel/model/template.h"
 #include "tuner/backend/backend.h"
 #include "tuner/search/warm_starts.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
+#include "kernel/space/space.h"
 
 /* Expected before there are times. */
 static const double usual_s = 0.1;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
+#include "kernel/space/space.h"
 #include "tuner/strategy/strategy.h"
 
 /* Rows this many bytes apart share one part of the memory (docs/limits.md). */

@@ -7,6 +7,7 @@
 #ifndef TT_TUNER_STRATEGY_COST_MODEL_H
 #define TT_TUNER_STRATEGY_COST_MODEL_H
 
+#include "kernel/space/space.h"
 #include "tuner/strategy/points.h"
 
 /* How a launch moves a matrix. Unknown values are 0. */

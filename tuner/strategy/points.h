@@ -6,6 +6,7 @@
 #define TT_TUNER_STRATEGY_POINTS_H
 
 #include "kernel/model/template.h"
+#include "kernel/space/space.h"
 
 enum { TT__FAR = 1000 }; /* steps between configurations of different templates */
 

@@ -15,6 +15,7 @@
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 #include "gpu/nvtx.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/farm/wire.h"
 #include "tuner/measure/stats.h"

@@ -239,6 +239,57 @@ static tt_status read_runtime(tt__reader *r, tt__span rest) {
     return TT_OK;
 }
 
+/* Options with '=' need a value. Options with a blank may have one. -D and -U are followed by theirs
+ * directly. */
+static const char *const allowed_options[] = {
+    "use_fast_math",
+    "ftz=",
+    "prec-div=",
+    "prec-sqrt=",
+    "fmad=",
+    "extra-device-vectorization",
+    "modify-stack-limit=",
+    "restrict",
+    "lineinfo",
+    "generate-line-info",
+    "dopt=",
+    "device-debug",
+    "G",
+    "disable-warnings",
+    "w",
+    "diag-error=",
+    "diag-suppress=",
+    "diag-warn=",
+    "device-int128",
+    "device-float128",
+    "device-as-default-execution-space",
+    "default-device",
+    "opt-info=",
+};
+
+/* May a file give this option to NVRTC? Allowed are options that only change how code is generated. Not
+ * allowed are options that read or write files, produce another output, or take the next word as their
+ * value. */
+static bool option_allowed(const char *option, size_t n) {
+    size_t dashes = n > 1 && option[0] == '-' ? 1 + (option[1] == '-') : 0;
+    const char *name = option + dashes;
+    n -= dashes;
+    for (size_t i = 0; i < n; i++)
+        if (name[i] <= ' ' || name[i] >= 127)
+            return false;
+    if (dashes == 1 && n > 1 && (name[0] == 'D' || name[0] == 'U'))
+        return tt__is_word(name + 1,
+                           strcspn(name + 1, "= \t\r\n") < n ? strcspn(name + 1, "= \t\r\n") : n - 1);
+    for (size_t i = 0; dashes && i < TT__COUNT(allowed_options); i++) {
+        size_t length = strlen(allowed_options[i]);
+        bool open = allowed_options[i][length - 1] == '=';
+        if (strncmp(name, allowed_options[i], length < n ? length : n) == 0 &&
+            (open ? n > length : n == length))
+            return true;
+    }
+    return false;
+}
+
 static tt_status read_options(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
     while (rest.n > 0) {
@@ -246,7 +297,7 @@ static tt_status read_options(tt__reader *r, tt__span rest) {
         if (*option.at != '-')
             return FAIL(r, option.at, "found '%.*s', expected an option of NVRTC, as in --use_fast_math",
                         SHOW(option));
-        if (!tt__option_allowed(option.at, option.n))
+        if (!option_allowed(option.at, option.n))
             return FAIL(r, option.at,
                         "%.*s is not allowed: it is none of NVRTC's that only say how code is made (a value "
                         "goes with = or "
@@ -540,7 +591,7 @@ tt_status tt__annotation_read(tt__template *t) {
             return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", t->path,
                             keywords[k].word, keywords[k].form);
     TT_TRY(end_launch(&r, &seen, true));
-    return tt__operation_finish(t);
+    return tt__annotation_end_operation(t);
 }
 
 /* Does a comment look like an annotation? Documentation has `@param NAME` too, which prose follows. */

@@ -1,5 +1,5 @@
 /*
- * Runs after the last `//@` line: checks that an operation is complete, and looks up the names of operands.
+ * After the last `//@` line: checks that an operation is complete, and looks up the names of operands.
  */
 #include <string.h>
 
@@ -7,8 +7,6 @@
 #include "kernel/annotation/index.h"
 #include "kernel/annotation/reader.h"
 #include "kernel/expression/scan.h"
-
-const char *const tt__roles[TT__ROLE_COUNT] = {"reference", "verify", "data"};
 
 static tt_status fail_operand(const tt__template *t, const tt__arg_expr *a) {
     size_t n = t->operation->n_operands;
@@ -251,27 +249,21 @@ static tt_status check_options(const tt__template *t) {
     return TT_OK;
 }
 
-tt_status tt__operation_finish(tt__template *t) {
+tt_status tt__annotation_end_operation(tt__template *t) {
     TT_TRY(check_options(t));
-    if (t->own) {
-        move_constants(t->own);
-        TT_TRY(mark_by_config(t));
-        TT_TRY(tt__index_finish(t));
-        TT_TRY(t->n_defines ? TT_OK : check_own(t));
-        t->operation = t->own;
-        if (!t->n_defines)
-            tt__copy(t->op, sizeof t->op, t->kernel);
-        const tt__operation *builtin;
-        if (!t->n_defines && tt__operation_builtin(&builtin, t->op) == TT_OK)
-            return tt__template_fail(t->path, t->passes[0].line, t->passes[0].column,
-                                     "the kernel is called %s, as one of the library's own ops: rename it",
-                                     t->op);
-    } else {
-        tt_status status = tt__operation_builtin(&t->operation, t->op);
-        if (status == TT_E_INVALID)
-            return tt__template_fail(t->path, t->op_line, t->op_column, "%s", tt_last_error());
-        TT_TRY(status);
-    }
+    if (!t->own)
+        return TT_OK;
+    move_constants(t->own);
+    TT_TRY(mark_by_config(t));
+    TT_TRY(tt__index_finish(t));
+    TT_TRY(t->n_defines ? TT_OK : check_own(t));
+    t->operation = t->own;
+    if (!t->n_defines)
+        tt__copy(t->op, sizeof t->op, t->kernel);
+    return TT_OK;
+}
+
+tt_status tt__annotation_resolve(tt__template *t) {
     TT_TRY(check_names(t));
     return find_operands(t);
 }

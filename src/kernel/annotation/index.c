@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/words.h"
 #include "kernel/annotation/include.h"
 #include "kernel/expression/scan.h"
-#include "kernel/load/code.h"
 
 static const char prefix[] = "tt_index_";
 
@@ -21,7 +21,7 @@ int tt__index_operand(const tt__template *t, const char *symbol) {
 }
 
 static bool takes(const tt__operand *o, const tt__variable *v) {
-    return v->n_types == 0 && tt__code_has(o->index.text, v->name);
+    return v->n_types == 0 && tt__text_has_word(o->index.text, v->name);
 }
 
 /* `form` has a %s for `text`. */

@@ -80,6 +80,6 @@ tt_status tt__read_prefer(tt__reader *r, tt__span rest);
 
 /* Runs after the last line. Checks that the operation is complete, and resolves operands' names.
  * TT_E_TEMPLATE. */
-tt_status tt__operation_finish(tt__template *t);
+tt_status tt__annotation_end_operation(tt__template *t);
 
 #endif

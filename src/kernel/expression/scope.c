@@ -25,20 +25,6 @@ static const char *const refused_words[] = {
     "MATCH",  "CAST", "COLLATE", "RAISE",  "DISTINCT", "OVER",  "FILTER", "AS",
 };
 
-const tt__param *tt__template_param(const tt__template *t, const char *name, size_t n) {
-    for (size_t i = 0; i < t->n_params; i++)
-        if (tt__word_is(name, n, t->params[i].name))
-            return &t->params[i];
-    return NULL;
-}
-
-const tt__variable *tt__operation_variable(const tt__operation *op, const char *name, size_t n) {
-    for (size_t i = 0; op && i < op->n_variables; i++)
-        if (tt__word_is(name, n, op->variables[i].name))
-            return &op->variables[i];
-    return NULL;
-}
-
 static bool is_metric(const tt__scope *s) {
     const tt__operation *operation = s->t->operation;
     for (size_t i = 0; operation && i < operation->n_metrics; i++)

@@ -1,11 +1,96 @@
 /*
- * The built-in operations, read once from their files.
+ * The built-in templates, read when they are first needed, and the built-in operations, read once.
  */
+#include "kernel/load/builtin.h"
+
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/suggest.h"
-#include "kernel/model/template.h"
+#include "base/words.h"
+#include "kernel/expression/expr.h"
+#include "kernel/load/parse.h"
+#include "kernel/space/problem_text.h"
+
+/* ---- Templates ------------------------------------------------------------------------------------------
+ */
+
+tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin) {
+    TT_TRY(tt__template_new(out, builtin->name, builtin->source, builtin->hash));
+    tt_status status = tt__expr_compile(*out);
+    if (status == TT_OK)
+        status = tt__template_take_default(*out);
+    if (status != TT_OK)
+        tt__template_free(out);
+    return status;
+}
+
+/* ---- Built-in templates that may never be needed ---------------------------------------------------------
+ */
+
+/* What follows the keyword in its first line, up to the end of the line. */
+static const char *rest_of_line(const char *source, const char *keyword, size_t *n) {
+    char start[TT__NAME_MAX];
+    snprintf(start, sizeof start, "//@ %s ", keyword);
+    const char *at = strstr(source, start);
+    at = at ? at + strlen(start) : "";
+    at += strspn(at, " ");
+    *n = strcspn(at, "\n");
+    return at;
+}
+
+bool tt__builtin_says(const tt__builtin *builtin, const char *keyword, const char *word) {
+    size_t n, left;
+    for (const char *at = rest_of_line(builtin->source, keyword, &left); left > 0; at += n, left -= n) {
+        n = strcspn(at, " \n");
+        if (tt__word_is(at, n, word))
+            return true;
+        n += strspn(at + n, " ");
+        n = n < left ? n : left;
+    }
+    return false;
+}
+
+tt_status tt__template_builtin_unread(tt__template **out, const tt__builtin *builtin) {
+    tt__template *t;
+    size_t n;
+    *out = NULL;
+    TT_TRY(tt__template_empty(&t));
+    t->unread = builtin;
+    tt__copy(t->hash, sizeof t->hash, builtin->hash);
+    for (size_t i = 0; i < 2; i++) {
+        const char *word = rest_of_line(builtin->source, i ? "op" : "kernel", &n);
+        snprintf(i ? t->op : t->kernel, TT__NAME_MAX, "%.*s", (int)strcspn(word, " \n"), word);
+    }
+    tt_status status = tt__template_keep(t, &t->path, builtin->name, strlen(builtin->name));
+    if (status == TT_OK)
+        *out = t;
+    else
+        tt__template_free(&t);
+    return status;
+}
+
+tt_status tt__template_read(const tt__template **t) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    tt__template *head = (tt__template *)*t; /* `read` is the only member that changes, under the lock */
+    tt_status status = TT_OK;
+    if (!head->unread)
+        return TT_OK;
+    *t = atomic_load_explicit(&head->read, memory_order_acquire);
+    if (*t)
+        return TT_OK;
+    pthread_mutex_lock(&lock);
+    tt__template *read = atomic_load_explicit(&head->read, memory_order_relaxed);
+    if (!read && (status = tt__template_builtin(&read, head->unread)) == TT_OK)
+        atomic_store_explicit(&head->read, read, memory_order_release);
+    *t = read;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* ---- Operations -----------------------------------------------------------------------------------------
+ */
 
 enum { OPS_MAX = 32 };
 
@@ -75,4 +160,8 @@ const tt__operation *tt__operation_of(const tt__problem *p) {
     if (!*p->text)
         known(&op, &status, p->op);
     return op;
+}
+
+char *tt__problem_text(char out[TT__PROBLEM_TEXT_MAX], const tt__problem *p) {
+    return tt__problem_words(out, tt__operation_of(p), p);
 }

@@ -16,17 +16,6 @@ static size_t word_length(const char *at) {
     return n;
 }
 
-static size_t count_in_code(const char *source, const char *word) {
-    size_t n = strlen(word), found = 0;
-    for (const char *hit = source; (hit = strstr(hit, word)); hit += n)
-        found += (hit == source || !tt__is_word_char(hit[-1])) && !tt__is_word_char(hit[n]);
-    return found;
-}
-
-bool tt__code_has(const char *source, const char *word) {
-    return count_in_code(source, word) > 0;
-}
-
 /* Fails, and suggests the word before a parenthesis in the code that is nearest to the name. */
 static tt_status fail_code(const tt__template *t, const char *code, const tt__geometry_expr *g,
                            const char *name, const char *keyword) {
@@ -50,10 +39,11 @@ static tt_status fail_code(const tt__template *t, const char *code, const tt__ge
 
 /* Does a kernel of the text wait for previous kernels? A mere include of common.cuh does not count. */
 static bool code_waits(const char *source) {
-    const size_t n_defined = count_in_code(source, "void wait_for_earlier");
-    const size_t n_waits =
-        count_in_code(source, "griddepcontrol.wait") + count_in_code(source, "cudaGridDependencySynchronize");
-    return n_defined ? n_waits > 1 || count_in_code(source, "wait_for_earlier") > n_defined : n_waits > 0;
+    const size_t n_defined = tt__text_count_word(source, "void wait_for_earlier");
+    const size_t n_waits = tt__text_count_word(source, "griddepcontrol.wait") +
+                           tt__text_count_word(source, "cudaGridDependencySynchronize");
+    return n_defined ? n_waits > 1 || tt__text_count_word(source, "wait_for_earlier") > n_defined
+                     : n_waits > 0;
 }
 
 /* Verifying cannot find a missing wait, because each launch runs alone. */
@@ -95,7 +85,7 @@ static tt_status check_kernel(const tt__template *t, const char *code, const tt_
     while (start > 0 && tt__is_word_char(symbol[start - 1]))
         start--;
     tt__copy(name, end - start + 1, symbol + start);
-    if (tt__code_has(code, "__kernel") && !tt__code_has(code, "__global__"))
+    if (tt__text_has_word(code, "__kernel") && !tt__text_has_word(code, "__global__"))
         return tt__template_fail(t->path, g->line, g->column,
                                  "the code is OpenCL (`__kernel`), and only CUDA C++ can be tuned");
     const char *object = texture_of(code, name);
@@ -104,7 +94,8 @@ static tt_status check_kernel(const tt__template *t, const char *code, const tt_
                                  "%s takes a %s, and textures and surfaces cannot be given: let it read a "
                                  "buffer",
                                  name, object);
-    return tt__code_has(code, name) ? check_early(t, code, g, symbol) : fail_code(t, code, g, name, keyword);
+    return tt__text_has_word(code, name) ? check_early(t, code, g, symbol)
+                                         : fail_code(t, code, g, name, keyword);
 }
 
 /* Is it declared as `static __constant__ float name[4]`, perhaps on several lines? Between brackets it is
@@ -130,7 +121,7 @@ static bool is_static(const char *code, const char *name) {
 
 /* It is filled by its name. A compiler may leave a static array out, or call it otherwise. */
 static tt_status check_constant(const tt__template *t, const char *code, const tt__operand *o) {
-    if (!tt__code_has(code, o->name))
+    if (!tt__text_has_word(code, o->name))
         return tt__template_fail(t->path, o->count.line, o->count.column,
                                  "the code has no array %s, which `constant` names", o->name);
     char *bare = strdup(code);
@@ -212,7 +203,7 @@ tt_status tt__code_unused(tt__str *out, const tt__template *t) {
     uncover_annotations(code);
     tt__cxx_blank_comments(code);
     for (size_t i = 0; i < t->n_params; i++)
-        if (!tt__code_has(code, t->params[i].name))
+        if (!tt__text_has_word(code, t->params[i].name))
             tt__str_addf(out, "%snothing uses the parameter %s", out->len ? "\n" : "", t->params[i].name);
     for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
         const tt__operand *o = &t->own->operands[i];

@@ -12,7 +12,4 @@ tt_status tt__code_check(const tt__template *t);
  */
 tt_status tt__code_unused(tt__str *out, const tt__template *t);
 
-/* Is the word in the text, perhaps in a comment? */
-bool tt__code_has(const char *text, const char *word);
-
 #endif

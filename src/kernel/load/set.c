@@ -6,7 +6,11 @@
 
 #include "base/grow.h"
 #include "base/suggest.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
+#include "kernel/load/set.h"
 #include "kernel/model/template.h"
+#include "kernel/space/operation.h"
 
 tt_status tt__template_set_add(tt__template_set *set, tt__template *t) {
     const tt__template *other = tt__template_set_find(set, t->kernel);

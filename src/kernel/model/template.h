@@ -29,6 +29,7 @@ enum {
     TT__SAMPLE_MAX = 8192,   /* its size */
     TT__REGS_MIN = 16,       /* that `maxrregcount` may say */
     TT__REGS_MAX = 255,
+    TT__PROBLEM_TEXT_MAX = 320,
 };
 
 /* What an expression comes to (template/expr.h). */
@@ -199,19 +200,8 @@ typedef struct tt__template {
     void **kept; /* the memory behind all pointers above */
 } tt__template;
 
-/* Parses the text of a template; `path` is for messages. It checks that every expression compiles and uses
- * known names only, and that the default configuration is legal for some ordinary problem on some ordinary
- * GPU.
- * TT_E_TEMPLATE: "path:line:column: what was found, what was expected". */
-tt_status tt__template_parse(tt__template **out, const char *path, const char *source);
-/* The same for a text that may include headers, which are looked up beside `path`. */
-tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source);
-/* The same for a file. TT_E_IO: it cannot be read. */
-tt_status tt__template_load(tt__template **out, const char *path);
-/* Reads only the annotations. tt__template_take_default comes next. The hash is that of a built-in source;
- * NULL for others. */
-tt_status tt__template_new(tt__template **out, const char *path, const char *source, const char *hash);
-tt_status tt__template_take_default(tt__template *t);
+/* Makes a template with nothing in it. Free with tt__template_free. */
+tt_status tt__template_empty(tt__template **out);
 /* Copies n characters. The copy lives as long as the template. */
 tt_status tt__template_keep(tt__template *t, char **out, const char *text, size_t n);
 /* Keeps memory from malloc as long as the template; frees it on failure. */
@@ -223,158 +213,11 @@ const tt__variable *tt__operation_variable(const tt__operation *op, const char *
 /* The number of templates in this process. */
 size_t tt__templates_alive(void);
 
-/* The templates built into the library, in alphabetical order. */
+/* A file that is built into the library. */
 typedef struct tt__builtin {
     const char *name; /* "transpose_tiled.cu" */
     const char *source;
     const char *hash; /* SHA-256 of the source, computed at build time; NULL: not computed */
 } tt__builtin;
-extern const tt__builtin tt__builtins[];
-extern const size_t tt__n_builtins;
-/* Reads a built-in template. A test proves that it passes all checks, so they are not repeated in every
- * process. */
-tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin);
-/* The same, but only path, hash, kernel and op are filled in. Reading all built-in templates would take most
- * of the time of tt_open. */
-tt_status tt__template_builtin_unread(tt__template **out, const tt__builtin *builtin);
-/* Replaces a template that may be unread by the whole one, which lives as long. Thread-safe. */
-tt_status tt__template_read(const tt__template **t);
-/* Does the first line `//@ KEYWORD ...` of the text have the word? The text is the library's own. */
-bool tt__builtin_says(const tt__builtin *builtin, const char *keyword, const char *word);
-
-/* The built-in operation of that name ("transpose"). It lives as long as the process. NULL and TT_E_INVALID
- * if there is none. */
-tt_status tt__operation_builtin(const tt__operation **out, const char *name);
-/* The operation of a problem if it is built-in, else NULL. Sets no error. */
-const tt__operation *tt__operation_of(const tt__problem *p);
-/* The files that define the built-in operations. */
-extern const tt__builtin tt__ops[];
-extern const size_t tt__n_ops;
-
-/* The templates of a run: built-in ones and the user's. */
-typedef struct tt__template_set {
-    size_t n;
-    tt__template **items;
-} tt__template_set;
-
-/* Parses all built-in templates, then the named files. TT_E_INVALID: two have the same kernel name. */
-tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths);
-/* The same, with unread built-in templates: for sets that serve look-ups. */
-tt_status tt__template_set_open_unread(tt__template_set *out, const char *const *paths, size_t n_paths);
-/* Adds a template and takes ownership, even if it fails. TT_E_INVALID: there is one of this name already. */
-tt_status tt__template_set_add(tt__template_set *set, tt__template *t);
-void tt__template_set_close(tt__template_set *set);
-/* Is it a problem of the template's operation? If a user's file declares the operation, the file must be the
- * same. */
-bool tt__template_does(const tt__template *t, const tt__problem *p);
-/* The first template that solves the problem, or NULL. */
-const tt__template *tt__template_set_for(const tt__template_set *set, const tt__problem *p);
-/* The template with this kernel name, or NULL. */
-const tt__template *tt__template_set_find(const tt__template_set *set, const char *kernel);
-
-/* Does the template compete? `only` lists kernel names. In an operation with a listed template, only listed
- * ones compete. n 0: all do. */
-bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only,
-                           size_t n);
-/* TT_E_INVALID: a name in `only` is no template of the set. */
-tt_status tt__template_set_check(const tt__template_set *set, const char *const *only, size_t n);
-
-/* ---- The space: which configurations a problem on a GPU allows, and how each is launched -------------- */
-
-#define TT__NO_INTEGER INT64_MIN /* the value of a `let` that is none */
-
-typedef struct tt__candidate {
-    const tt__template *t;            /* borrowed */
-    char config[TT__CONFIG_MAX];      /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
-    int64_t derived[TT__DERIVED_MAX]; /* values of the derived names for its problem */
-    int offset;                       /* tt__problem_offset of its problem */
-    double weight; /* factor from a time to the operation's objective; 1: the objective is the time */
-    tt__launch launch;
-} tt__candidate;
-
-typedef struct tt__space {
-    size_t n;
-    tt__candidate *items;
-    bool sampled; /* a template has too many configurations, so only a sample of them is here */
-    double legal; /* all legal configurations; estimated if `sampled` */
-} tt__space;      /* zero-initialise */
-
-/* The number of all combinations of values, legal or not. */
-double tt__template_combinations(const tt__template *t);
-/* Appends all legal configurations of the template for this problem: the default first, then the order of
- * declaration (the first parameter changes slowest). A template of another operation adds nothing. A
- * configuration is legal if
- *
- * - every `where` holds (NULL does not);
- * - the block has at most gpu->max_threads_per_block threads, and at most 1024 x 1024 x 64;
- * - dynamic shared memory fits gpu->shared_per_block;
- * - the grid is within CUDA's limits (x < 2^31, y and z < 65536);
- * - every i32 argument fits 32 bits.
- *
- * If there are more than TT__CONFIGS_MAX, it appends the default and a sample in which each has the same
- * chance, always the same one.
- *
- * On failure the space is unchanged.
- * TT_E_TEMPLATE: a geometry cannot be launched (NULL, not an integer, zero or negative), a derived value is
- * no integer, or so few of very many combinations are legal that none is found. */
-tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
-/* Appends legal configurations that differ from one of the template in one parameter, and up to `pairs`
- * random ones that differ in two. A template without parameters has none. */
-tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__gpu *gpu,
-                               const tt__problem *p, const char *config, size_t pairs);
-/* Appends a candidate that tt__space_resolve made. */
-tt_status tt__space_append(tt__space *space, const tt__candidate *c);
-void tt__space_free(tt__space *space);
-
-/* The parts of a launch that can exceed a limit of the device or of CUDA. */
-typedef enum tt__part {
-    TT__PART_BLOCK,
-    TT__PART_GRID,
-    TT__PART_SHARED,
-    TT__PART_ARGS,
-    TT__PART_TURNS,
-    TT__PART_REGS,
-    TT__PART_COUNT
-} tt__part;
-
-/* Why a space is as large as it is. */
-typedef struct tt__survey {
-    double combinations; /* number of all combinations of values; may be too many to go through */
-    struct {
-        size_t removed, alone; /* combinations that this `where` rejects; those that only this one rejects */
-    } wheres[TT__WHERES_MAX];
-    size_t beyond[TT__PART_COUNT]; /* combinations that satisfy every `where`, by the part that exceeds a
-                                      limit */
-    size_t legal;
-} tt__survey;
-
-/* Counts all combinations. TT_E_TEMPLATE as in tt__space_add, and if there are too many; `combinations` is
- * set in any case. */
-tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
-
-/* Makes the launch of one configuration for one problem.
- * TT_E_UNSUPPORTED: it is not legal; the message names the constraint.
- * TT_E_INVALID: the text is no configuration of the template. */
-tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
-                            const tt__problem *p, const char *config);
-
-/* The same for all launches of an operation's role. */
-tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,
-                          const tt__gpu *gpu, const tt__problem *p, const char *config);
-
-/* Appends the compiler options of a configuration for its problem: "-DTILE_DIM=32" for each parameter,
- * derived values, and "-DELEM_SIZE=4". Each option ends with a NUL; *n counts them. Free with tt__str_free. A
- * candidate without a template (the checker's) gets the options of its configuration only. */
-tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p);
-
-/* May a file give this option to NVRTC? Allowed are options that only change how code is generated. Not
- * allowed are options that read or write files, produce another output, or take the next word as their
- * value. */
-bool tt__option_allowed(const char *option, size_t n);
-
-/* Text that identifies a cubin of a template: the configuration, the types of variables, and derived values.
- * It starts with the configuration. Without a template it is only that. */
-enum { TT__BUILD_MAX = TT__CONFIG_MAX + (TT__VARIABLES_MAX + TT__DERIVED_MAX) * (TT__NAME_MAX + 24) };
-void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef TT_KERNEL_SPACE_CONFIG_H
 #define TT_KERNEL_SPACE_CONFIG_H
 
-#include "kernel/model/template.h"
+#include "kernel/space/space.h"
 
 /* Reads a configuration. It must have every parameter once, in any order. TT_E_INVALID names the wrong
  * word. */
@@ -16,6 +16,16 @@ tt_status tt__config_adapt(char out[TT__CONFIG_MAX], const tt__template *t, cons
 
 /* Writes a configuration in the order of declaration. All configurations of a parsed template fit. */
 void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const size_t *choice);
+
+/* Appends the compiler options of a configuration for its problem: "-DTILE_DIM=32" for each parameter,
+ * derived values, and "-DELEM_SIZE=4". Each option ends with a NUL; *n counts them. Free with tt__str_free. A
+ * candidate without a template (the checker's) gets the options of its configuration only. */
+tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p);
+
+/* Text that identifies a cubin of a template: the configuration, the types of variables, and derived values.
+ * It starts with the configuration. Without a template it is only that. */
+enum { TT__BUILD_MAX = TT__CONFIG_MAX + (TT__VARIABLES_MAX + TT__DERIVED_MAX) * (TT__NAME_MAX + 24) };
+void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p);
 
 /* Evaluates `maxrregcount` for a configuration. TT_E_TEMPLATE: the value is not a number of registers. */
 tt_status tt__config_max_regs(int *out, const tt__template *t, const char *config);

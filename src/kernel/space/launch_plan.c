@@ -10,6 +10,7 @@
 #include "kernel/space/launch_plan.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
+#include "kernel/space/space.h"
 
 static const char *const part_names[TT__PART_COUNT] = {"block", "grid",   "shared",
                                                        "args",  "repeat", "maxrregcount"};
@@ -95,7 +96,7 @@ static tt_status fail_value(const tt__launch_plan *pl, const tt__candidate *c, s
     return tt__template_fail(pl->t->path, e->line, e->column, "%s `%.200s` is %s for %s and %s, expected %s",
                              slot < pl->n_slots ? part_names[pl->slots[slot].kind] : "derived", e->text,
                              tt__value_text(value, v), c->config[0] ? c->config : "no parameters",
-                             tt__problem_text(problem, pl->p), expected);
+                             tt__problem_words(problem, pl->t->operation, pl->p), expected);
 }
 
 static tt_status set_dim(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {

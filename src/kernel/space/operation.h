@@ -39,4 +39,8 @@ bool tt__problem_copy(tt__problem *out, const tt__problem *p);
 /* Does it have a reference or a file with the right results? */
 bool tt__operation_verifies(const tt__operation *op);
 
+/* Is it a problem of the template's operation? If a user's file declares the operation, the file must be the
+ * same. */
+bool tt__template_does(const tt__template *t, const tt__problem *p);
+
 #endif

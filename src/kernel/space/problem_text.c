@@ -151,7 +151,7 @@ static tt_status check(const tt__operation *op, const tt__problem *p) {
     for (size_t i = 0; i < op->n_requires; i++)
         if (!tt__value_holds(tt__expr_value(&in, &op->requires[i])))
             return tt__fail(TT_E_INVALID, "%s cannot be %s: `%.200s` must hold", p->op,
-                            tt__problem_text(text, p), op->requires[i].text);
+                            tt__problem_words(text, op, p), op->requires[i].text);
     return TT_OK;
 }
 
@@ -214,8 +214,7 @@ tt_status tt__problem_add_unusual(tt__str *out, const tt__operation *op, const t
     return TT_OK;
 }
 
-char *tt__problem_text(char out[TT__PROBLEM_TEXT_MAX], const tt__problem *p) {
-    const tt__operation *op = tt__operation_of(p);
+char *tt__problem_words(char out[TT__PROBLEM_TEXT_MAX], const tt__operation *op, const tt__problem *p) {
     tt__str text = {0};
     for (size_t i = 0; op && i < op->n_shape; i++)
         tt__str_addf(&text, "%s%lld", i ? "x" : "",

@@ -7,6 +7,7 @@
 #include "base/grow.h"
 #include "kernel/space/config.h"
 #include "kernel/space/launch_plan.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/sample.h"
 
@@ -41,7 +42,7 @@ static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gp
     return legal ? TT_OK
                  : tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s: %s",
                             aside ? aside->symbols.name[0] : t->kernel, out->config,
-                            tt__problem_text(problem, p), why);
+                            tt__problem_words(problem, t->operation, p), why);
 }
 
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,

@@ -6,6 +6,7 @@
 
 #include "base/workload.h"
 #include "kernel/model/template.h"
+#include "kernel/space/space.h"
 
 /* The buffers and the reference of a problem on a GPU.
  * TT_E_TEMPLATE: a length or the reference's geometry is invalid, or data does not fit its type.

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "db/exchange/recording.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 
 enum { WAITING_MAX = 64, DEVICES_MAX = 512 };

@@ -8,6 +8,7 @@
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/worker/compile_one.h"
+#include "kernel/space/space.h"
 
 /* The parts of a launch that can exceed a limit: their names in JSON, and in text. */
 typedef struct tt__check_part {

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "kernel/load/builtin.h"
 #include "tuner/cli/shell/cli.h"
 
 static void write_template(tt__json *j, const tt__examined *e) {

@@ -9,6 +9,8 @@
 #include "gpu/fit.h"
 #include "kernel/annotation/annotation.h"
 #include "kernel/load/code.h"
+#include "kernel/load/parse.h"
+#include "kernel/space/config.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
 #include "tuner/backend/replay/foreign.h"

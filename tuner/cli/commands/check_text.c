@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/load/builtin.h"
 #include "tuner/cli/shell/table.h"
 
 static tt_status print_params(const tt__template *t) {

@@ -14,6 +14,7 @@
 #include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
+#include "kernel/load/builtin.h"
 #include "kernel/model/template.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/backend/replay/foreign.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "db/exchange/recording.h"
+#include "kernel/load/set.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gpu/device.h"
+#include "kernel/load/set.h"
 #include "tuner/backend/replay/foreign.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"

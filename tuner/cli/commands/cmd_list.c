@@ -7,6 +7,8 @@
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/cli/commands/judge.h"
 #include "tuner/cli/shell/options.h"

@@ -5,6 +5,7 @@
 
 #include "api/problem.h"
 #include "db/upkeep/prune.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "db/upkeep/prune.h"
+#include "kernel/load/set.h"
 #include "tuner/cli/commands/judge.h"
 #include "tuner/cli/shell/options.h"
 

@@ -9,6 +9,7 @@
 #include "dispatch/validity.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
+#include "kernel/space/config.h"
 
 bool tt__judge_here(const tt__judge *j, const tt__gpu *gpu) {
     for (size_t i = 0; i < j->n_here; i++)

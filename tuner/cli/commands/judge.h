@@ -5,6 +5,7 @@
 #ifndef TT_TUNER_CLI_COMMANDS_JUDGE_H
 #define TT_TUNER_CLI_COMMANDS_JUDGE_H
 
+#include "kernel/load/set.h"
 #include "kernel/model/template.h"
 #include "tuner/cli/shell/cli.h"
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "api/tune.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/explain/occupancy.h"
 #include "tuner/finals/finals.h"

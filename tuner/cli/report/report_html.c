@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
+#include "kernel/load/builtin.h"
 #include "tuner/cli/report/report_figures.h"
 #include "tuner/cli/report/report_svg.h"
 #include "tuner/cli/shell/files.h"

@@ -6,6 +6,8 @@
 
 #include "api/matrix.h"
 #include "base/grow.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/report/report.h"

@@ -1,6 +1,7 @@
 /*
  * Problems that were tried and have no winner: the first reason, and what may help.
  */
+#include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/cli/report/report_html.h"
 #include "tuner/cli/report/report_svg.h"

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "api/matrix.h"
+#include "kernel/load/parse.h"
+#include "kernel/load/set.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 
 tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cli_args *args) {

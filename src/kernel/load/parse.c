@@ -1,20 +1,99 @@
 /*
- * Reads templates that are not the library's own. After their annotations it checks what needs all of them:
- * the expressions, the default configuration, and that the kernel is in the code.
+ * Reads kernel files. After their annotations it checks what needs all of them: the expressions, the default
+ * configuration, and that the kernel is in the code. The checks take nearly all of the time. Those of the
+ * library's own files are in the tests.
  */
-#include "kernel/model/template.h"
+#include "kernel/load/parse.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/read_file.h"
+#include "base/words.h"
+#include "kernel/annotation/annotation.h"
 #include "kernel/annotation/include.h"
 #include "kernel/expression/expr.h"
+#include "kernel/load/builtin.h"
 #include "kernel/load/code.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
+
+/* The longest configuration must fit TT__CONFIG_MAX. */
+static tt_status check_config_size(const tt__template *t) {
+    size_t total = 0;
+    for (size_t p = 0; p < t->n_params; p++) {
+        size_t longest = 0;
+        for (size_t v = 0; v < t->params[p].n_values; v++) {
+            size_t n = strlen(t->params[p].values[v]);
+            longest = n > longest ? n : longest;
+        }
+        total += strlen(t->params[p].name) + 1 + longest + (p > 0);
+    }
+    if (total >= TT__CONFIG_MAX)
+        return tt__fail(
+            TT_E_TEMPLATE,
+            "%s: a configuration can have %zu characters, the limit is %d: shorten names or words", t->path,
+            total, TT__CONFIG_MAX - 1);
+    return TT_OK;
+}
+
+tt_status tt__template_take_default(tt__template *t) {
+    const tt__expr *config = &t->config;
+    size_t choice[TT__PARAMS_MAX] = {0}; /* without a `default`, the first values */
+    if (config->text && tt__config_parse(choice, t, config->text) != TT_OK)
+        return tt__template_fail(t->path, config->line, config->column, "bad `default`: %s", tt_last_error());
+    tt__config_format(t->default_config, t, choice);
+    return TT_OK;
+}
+
+/* `op NAME` is a built-in operation. A file's own operation must not have the name of one. */
+static tt_status find_operation(tt__template *t) {
+    const tt__operation *builtin;
+    if (t->n_defines)
+        return TT_OK;
+    tt_status status = tt__operation_builtin(&builtin, t->op);
+    if (t->own && status == TT_OK)
+        return tt__template_fail(t->path, t->passes[0].line, t->passes[0].column,
+                                 "the kernel is called %s, as one of the library's own ops: rename it",
+                                 t->op);
+    if (t->own)
+        return TT_OK;
+    if (status == TT_E_INVALID)
+        return tt__template_fail(t->path, t->op_line, t->op_column, "%s", tt_last_error());
+    t->operation = builtin;
+    return status;
+}
+
+static tt_status build(tt__template *t, const char *path, const char *source, const char *hash) {
+    t->symbols.foreign = !hash;
+    TT_TRY(tt__template_keep(t, &t->path, path, strlen(path)));
+    TT_TRY(tt__template_keep(t, &t->source, source, strlen(source)));
+    if (hash)
+        tt__copy(t->hash, sizeof t->hash, hash);
+    else
+        tt__hash(t->hash, source, strlen(source));
+    TT_TRY(tt__annotation_read(t));
+    TT_TRY(find_operation(t));
+    TT_TRY(tt__annotation_resolve(t));
+    return check_config_size(t);
+}
+
+tt_status tt__template_new(tt__template **out, const char *path, const char *source, const char *hash) {
+    tt__template *t;
+    *out = NULL;
+    TT_TRY(tt__template_empty(&t));
+    tt_status status = build(t, path, source, hash);
+    if (status == TT_OK)
+        *out = t;
+    else
+        tt__template_free(&t);
+    return status;
+}
+
+/* ---- Checks of files that are not the library's own --------------------------------------------------- */
 
 static const int ccs[] = {90, 120, 75};
 

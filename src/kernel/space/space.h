@@ -1,0 +1,90 @@
+/*
+ * The space: which configurations a problem on a GPU allows, and how each is launched.
+ */
+#ifndef TT_KERNEL_SPACE_SPACE_H
+#define TT_KERNEL_SPACE_SPACE_H
+
+#include "kernel/model/template.h"
+
+#define TT__NO_INTEGER INT64_MIN /* the value of a `let` that is none */
+
+typedef struct tt__candidate {
+    const tt__template *t;            /* borrowed */
+    char config[TT__CONFIG_MAX];      /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
+    int64_t derived[TT__DERIVED_MAX]; /* values of the derived names for its problem */
+    int offset;                       /* tt__problem_offset of its problem */
+    double weight; /* factor from a time to the operation's objective; 1: the objective is the time */
+    tt__launch launch;
+} tt__candidate;
+
+typedef struct tt__space {
+    size_t n;
+    tt__candidate *items;
+    bool sampled; /* a template has too many configurations, so only a sample of them is here */
+    double legal; /* all legal configurations; estimated if `sampled` */
+} tt__space;      /* zero-initialise */
+
+/* The number of all combinations of values, legal or not. */
+double tt__template_combinations(const tt__template *t);
+/* Appends all legal configurations of the template for this problem: the default first, then the order of
+ * declaration (the first parameter changes slowest). A template of another operation adds nothing. A
+ * configuration is legal if
+ *
+ * - every `where` holds (NULL does not);
+ * - the block has at most gpu->max_threads_per_block threads, and at most 1024 x 1024 x 64;
+ * - dynamic shared memory fits gpu->shared_per_block;
+ * - the grid is within CUDA's limits (x < 2^31, y and z < 65536);
+ * - every i32 argument fits 32 bits.
+ *
+ * If there are more than TT__CONFIGS_MAX, it appends the default and a sample in which each has the same
+ * chance, always the same one.
+ *
+ * On failure the space is unchanged.
+ * TT_E_TEMPLATE: a geometry cannot be launched (NULL, not an integer, zero or negative), a derived value is
+ * no integer, or so few of very many combinations are legal that none is found. */
+tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+/* Appends legal configurations that differ from one of the template in one parameter, and up to `pairs`
+ * random ones that differ in two. A template without parameters has none. */
+tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__gpu *gpu,
+                               const tt__problem *p, const char *config, size_t pairs);
+/* Appends a candidate that tt__space_resolve made. */
+tt_status tt__space_append(tt__space *space, const tt__candidate *c);
+void tt__space_free(tt__space *space);
+
+/* The parts of a launch that can exceed a limit of the device or of CUDA. */
+typedef enum tt__part {
+    TT__PART_BLOCK,
+    TT__PART_GRID,
+    TT__PART_SHARED,
+    TT__PART_ARGS,
+    TT__PART_TURNS,
+    TT__PART_REGS,
+    TT__PART_COUNT
+} tt__part;
+
+/* Why a space is as large as it is. */
+typedef struct tt__survey {
+    double combinations; /* number of all combinations of values; may be too many to go through */
+    struct {
+        size_t removed, alone; /* combinations that this `where` rejects; those that only this one rejects */
+    } wheres[TT__WHERES_MAX];
+    size_t beyond[TT__PART_COUNT]; /* combinations that satisfy every `where`, by the part that exceeds a
+                                      limit */
+    size_t legal;
+} tt__survey;
+
+/* Counts all combinations. TT_E_TEMPLATE as in tt__space_add, and if there are too many; `combinations` is
+ * set in any case. */
+tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+
+/* Makes the launch of one configuration for one problem.
+ * TT_E_UNSUPPORTED: it is not legal; the message names the constraint.
+ * TT_E_INVALID: the text is no configuration of the template. */
+tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
+                            const tt__problem *p, const char *config);
+
+/* The same for all launches of an operation's role. */
+tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,
+                          const tt__gpu *gpu, const tt__problem *p, const char *config);
+
+#endif
