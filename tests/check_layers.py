@@ -51,7 +51,6 @@ BLIND = {  # folder: what it does not see although it stands above
 }
 ORDER = [folder for folder, _ in LAYERS]
 UPWARD = {  # includes against the order that are still to be mended; none may be added
-    
     "tuner/backend/gpu/backend_gpu.c", "tuner/backend/gpu/compilers.c", "tuner/backend/gpu/loop.c",
     "tuner/cli/report/report_read.c", "tuner/farm/cubins.c", "tuner/farm/workers.c", "tuner/finals/elect.c",
     "tuner/finals/energy_finals.c", "tuner/finals/finals.c", "tuner/search/hunt.c", "tuner/search/search.c",

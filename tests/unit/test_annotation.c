@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "kernel/load/parse.h"
 #include "kernel/annotation/annotation.h"
 
 /* Seven lines; the text of a case comes after them. */
