@@ -32,7 +32,7 @@ enum {
     TT__PROBLEM_TEXT_MAX = 320,
 };
 
-/* What an expression comes to (template/expr.h). */
+/* What an expression comes to (kernel/expression/expr.h). */
 typedef enum tt__value_kind { TT__VALUE_NULL, TT__VALUE_INT, TT__VALUE_REAL, TT__VALUE_TEXT } tt__value_kind;
 
 typedef struct tt__value {
@@ -46,7 +46,7 @@ typedef struct tt__value {
 typedef struct tt__expr {
     char *text; /* NULL: not given */
     int line, column;
-    const struct tt__code *code; /* template/expr.h; NULL: not compiled, or not given */
+    const struct tt__code *code; /* kernel/expression/expr.h; NULL: not compiled, or not given */
 } tt__expr;
 
 typedef struct tt__param {
