@@ -8,7 +8,8 @@
  *   example-overlap [ROWS COLS BLOCKS [DB]]
  *
  * Copies run beside other work only if the host's memory is page-locked (cuMemHostAlloc). Each stream has
- * device arrays of its own, because its next block may arrive before the other stream's has left.
+ * device arrays of its own, because its next block may arrive before the other stream's has left. To build it,
+ * cuda.h is enough (README.md says where it is).
  */
 #include <cuda.h>
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
  *   tune --kernel examples/kernels/saxpy.cu --problem n=1000000
  *   example-own-kernel examples/kernels/saxpy.cu 1000000 [DB]
  *
- * Uses the CUDA driver API, loaded at run time so that the example builds anywhere.
+ * Uses the CUDA driver API, loaded at run time: to build it, cuda.h is enough (README.md says where it is).
  */
 #include <cuda.h>
 #include <dlfcn.h>

@@ -4,6 +4,8 @@
  * current. Then the launch is captured into a graph, which may be done as soon as there is a plan.
  *
  *   example-runtime [ROWS COLS [DB]]
+ *
+ * To build it, the headers and libcudart of a CUDA Toolkit are needed.
  */
 #include <cuda_runtime_api.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  *   example-transpose [ROWS COLS [DB]]
  *
- * Uses the CUDA driver API, loaded at run time so that the example builds anywhere. A program of yours would
- * link with -lcuda, or use the runtime API. tiletune works in the current context.
+ * Uses the CUDA driver API, loaded at run time: to build it, cuda.h is enough (README.md says where it is). A
+ * program of yours would link with -lcuda, or use the runtime API. tiletune works in the current context.
  */
 #include <cuda.h>
 #include <dlfcn.h>
