@@ -76,8 +76,10 @@ class Tiletune:
         if type(x).__module__.split(".")[0] == "cupy":
             return self._transpose_cupy(x)
         import torch
-        strides = x.stride()
-        if not x.is_cuda or x.dim() not in (2, 3) or strides[-1] != 1 or 0 in x.shape or x.is_conj() or x.is_neg():
+        dense = (type(x) in (torch.Tensor, torch.nn.Parameter) and x.layout == torch.strided
+                 and not x.is_quantized and not x.is_nested)
+        strides = x.stride() if dense else ()
+        if not dense or not x.is_cuda or x.dim() not in (2, 3) or strides[-1] != 1 or 0 in x.shape or x.is_conj() or x.is_neg():
             return x.transpose(-1, -2).contiguous()
         rows, cols = x.shape[-2:]
         if not apart(rows, cols, strides[-2], *((x.shape[0], strides[0]) if x.dim() == 3 else ())):

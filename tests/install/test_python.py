@@ -41,7 +41,7 @@ class Array:
                 for r in range(self.shape[0])]
 
     # As PyTorch has it.
-    is_cuda, device, dtype = True, 0, "?"
+    is_cuda, device, dtype, layout, is_quantized, is_nested = True, 0, "?", "strided", False, False
 
     def dim(self):
         return 2
@@ -66,6 +66,7 @@ class Array:
 
 def fake_torch():
     torch = types.ModuleType("torch")
+    torch.Tensor, torch.strided, torch.nn = Array, "strided", types.SimpleNamespace(Parameter=Array)
     torch.empty = lambda shape, dtype, device: Array(shape[0], shape[1], Array.expected)
     torch.cuda = types.SimpleNamespace(device=lambda device: contextlib.nullcontext(),
                                        current_stream=lambda: types.SimpleNamespace(cuda_stream=0))
@@ -114,6 +115,11 @@ def main():
         wrapped = sys.modules["cupy"].wrap(x)
         wrapped.T = None
         assert tiletune.transpose(wrapped) == "left to CuPy", pitch
+    for name, value in {"is_quantized": True, "is_nested": True, "layout": "sparse"}.items():
+        x = Array(30, 50, 4)
+        setattr(x, name, value)
+        assert tiletune.transpose(x) == "left to PyTorch", name
+    assert tiletune.transpose(type("Masked", (Array,), {})(30, 50, 4)) == "left to PyTorch"
     Array.expected, x = 4, Array(1, 5, 4)
     wanted = [list(column) for column in zip(*x.rows())]
     x.pitch = 1  # of a single row it means nothing
