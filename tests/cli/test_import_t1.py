@@ -303,11 +303,11 @@ class Lists(unittest.TestCase):
 
     def test_names(self):
         taken = self.strings("kernel/expression/scope.c", "tt__fact_names[TT__FACT_COUNT] = {") + \
-            self.strings("kernel/expression/scope.c", "tt__functions[] = {") + self.strings("kernel/expression/scan.c", "} keywords[] = {")
+            self.strings("kernel/expression/functions.c", "tt__functions[] = {") + self.strings("kernel/expression/scan.c", "} keywords[] = {")
         self.assertEqual(sorted(name.lower() for name in taken), sorted(members.TAKEN))
 
     def test_options(self):
-        self.assertEqual(self.strings("kernel/space/config.c", "allowed[] = {"), members.OPTIONS)
+        self.assertEqual(self.strings("kernel/annotation/annotation.c", "allowed_options[] = {"), members.OPTIONS)
 
     def test_types(self):
         text = (root / "src/base/type.c").read_text()
