@@ -122,7 +122,7 @@ static const struct {
     {"printf('%s')", "unknown function printf"},
     {"1; DROP TABLE tt_facts", "';' is not allowed: a second statement"},
     {"1 -- 2", "'--' is not allowed: a comment"},
-    {"1 /* 2 */", "'/*' is not allowed: a comment"},
+    {"1 /* 2 */", "'/*' is not allowed: a comment|no comment may follow in the line"},
     {"?1", "'?' is not allowed: a bound parameter"},
     {"\"n\"", "unexpected '\"'"},
     {"x'00'", "in front of a quote"},
