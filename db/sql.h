@@ -314,7 +314,7 @@
     X(SWEEP_ENVS, "DELETE FROM env WHERE id NOT IN (SELECT env_id FROM run)") \
     X(SWEEP_GPUS, "DELETE FROM gpu WHERE id NOT IN (SELECT gpu_id FROM run)") \
     X(SWEEP_CUBINS, "DELETE FROM cubin WHERE key NOT IN (SELECT key FROM cubin_link)") \
-    X(CHECK_INTEGRITY, "SELECT integrity_check FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok'") \
+    X(CHECK_INTEGRITY, "PRAGMA integrity_check") \
     X(CHECK_KEYS, "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2") \
     X(CHECK_ENVS, "SELECT env.id, " TT__ENV_COLS " FROM env") \
     X(CHECK_RUNS, "SELECT id, started_ms FROM run WHERE started_ms NOT BETWEEN 0 AND 4102444800000") \
