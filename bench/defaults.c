@@ -206,21 +206,15 @@ static tt_status ask(tally *t, const file *files, size_t n_files, const char *gp
 
 /* What a look-up answers if nothing at all was tuned. */
 static tt_status untuned(tt__candidate *best, const tt__gpu *gpu, const tt__problem *p) {
-    size_t first = SIZE_MAX;
-    for (size_t i = 0; i < templates.n; i++) {
-        const tt__template *t = templates.items[i];
-        tt__candidate c;
-        if (!tt__template_does(t, p) || tt__operation_preference(t->operation, t->kernel) >= first)
-            continue;
-        TT_TRY(tt__template_read(&t));
-        tt_status status = tt__space_resolve(&c, t, gpu, p, t->default_config);
-        if (status == TT_E_UNSUPPORTED)
-            continue;
-        TT_TRY(status);
-        *best = c;
-        first = tt__operation_preference(t->operation, t->kernel);
+    const tt__template *t = tt__template_set_for(&templates, p);
+    char name[TT__NAME_MAX];
+    bool legal = false;
+    for (size_t i = 0; t && !legal && tt__operation_prefers(name, t->operation, i); i++) {
+        const tt__template *preferred = tt__template_set_find(&templates, name);
+        if (preferred)
+            TT_TRY(tt__space_try(best, preferred, gpu, p, preferred->default_config, &legal));
     }
-    return first < SIZE_MAX ? TT_OK : tt__fail(TT_E_UNSUPPORTED, "no default does %s", p->op);
+    return legal ? TT_OK : tt__fail(TT_E_UNSUPPORTED, "no default does %s", p->op);
 }
 
 /* The shortest recorded time of each stage; 0: none. */

@@ -73,6 +73,17 @@ tt_status tt__store_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id) {
                        (int64_t)gpu->max_threads_per_block, gpu->shared_per_block, peak);
 }
 
+tt_status tt__store_gpus(tt__store *s, tt__gpu_fn fn, void *user) {
+    sqlite3_stmt *stmt;
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_GPU_LIST, "");
+    while (tt__db_next(s, stmt, &status)) {
+        tt__gpu gpu = {0};
+        tt__fields_read(stmt, 1, tt__gpu_fields, TT__GPU_FIELDS, &gpu);
+        status = fn(user, sqlite3_column_int64(stmt, 0), &gpu);
+    }
+    return status;
+}
+
 /* State of the search over all GPUs. */
 typedef struct search {
     tt__gpu best;

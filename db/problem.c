@@ -116,8 +116,8 @@ static tt_status add(tt__store *s, const tt__problem *p, const char *key, int64_
     if (*id >= 0)
         return TT_OK;
     TT_TRY(tt__db_exec(s, TT__SQL_OPERATION_ADD, "tt", p->op, p->text));
-    int64_t numbers[TT__RANGES] = {0};
-    for (int i = 0, n = 0; i < p->n && n < TT__RANGES; i++)
+    int64_t numbers[2] = {0};
+    for (int i = 0, n = 0; i < p->n && n < 2; i++)
         if (p->settings[i].type == TT__TYPE_NONE)
             numbers[n++] = p->settings[i].number;
     TT_TRY(tt__db_exec(s, TT__SQL_PROBLEM_ADD, "tttiidii", p->op, p->text, key, (int64_t)p->warm,
@@ -154,4 +154,23 @@ tt_status tt__store_problem(tt__store *s, const tt__problem *p, int64_t *id) {
 
 tt_status tt__store_known_problem(tt__store *s, const tt__problem *p, int64_t *id) {
     return find_or_add(s, p, false, id);
+}
+
+/* The key has all values in one text, which takes no statement of its own for each problem. */
+tt_status tt__store_problems(tt__store *s, tt__stored_problem_fn fn, void *user) {
+    sqlite3_stmt *stmt;
+    tt__problem p = {0};
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_PROBLEMS, "");
+    while (tt__db_next(s, stmt, &status)) {
+        const char *key = tt__db_text(stmt, TT__PROBLEM_COL_COUNT);
+        bool good = key && read_text(stmt, 0, "operation", p.op, sizeof p.op) == TT_OK &&
+                    read_text(stmt, 1, "the hash of its text", p.text, sizeof p.text) == TT_OK &&
+                    read_flag(stmt, 2, "warm", &p.warm) == TT_OK &&
+                    read_flag(stmt, 3, "unverified", &p.unverified) == TT_OK &&
+                    tt__problem_take_settings(&p, key);
+        p.moved_bytes = sqlite3_column_double(stmt, 5);
+        if (good && p.moved_bytes >= 0 && p.moved_bytes <= 0x1p60)
+            status = fn(user, sqlite3_column_int64(stmt, 4), &p);
+    }
+    return status;
 }

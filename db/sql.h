@@ -141,11 +141,11 @@
     X(WINNER_GET, TT__SELECT_WINNER "WHERE w.gpu_id = ?1 AND w.problem_id = ?2") \
     X(WINNERS_OF_GPU, TT__SELECT_WINNER "WHERE w.gpu_id = ?1" TT__WINNER_ORDER) \
     X(WINNERS_OF_CC, TT__SELECT_WINNER "WHERE (?1 = 0 OR gpu.cc = ?1)" TT__WINNER_ORDER) \
-    X(WINNER_KEYS, "SELECT w.gpu_id, w.problem_id, gpu.cc, " TT__PROBLEM_COLS " FROM operation" \
-        " CROSS JOIN problem ON problem.operation_id = operation.id AND problem.first BETWEEN ?4 AND ?5" \
-        " AND problem.second BETWEEN ?6 AND ?7" \
-        " CROSS JOIN gpu CROSS JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id" \
-        " WHERE operation.name = ?2 AND operation.text = ?3 AND (?1 = 0 OR gpu.cc = ?1)") \
+    X(WINNERS_BRIEF, "SELECT w.gpu_id, w.problem_id, w.time_us, template.kernel, template.hash, config.text, run.source, " \
+        TT__ENV_COLS " FROM winner w CROSS JOIN run ON run.id = w.run_id CROSS JOIN env ON env.id = run.env_id" \
+        " CROSS JOIN config ON config.id = w.config_id CROSS JOIN template ON template.id = config.template_id" \
+        " ORDER BY w.gpu_id, w.problem_id") \
+    X(PROBLEMS, "SELECT " TT__PROBLEM_COLS ", problem.key FROM problem" TT__JOIN_OPERATION " ORDER BY problem.id") \
     X(PEAK_PUT, "INSERT INTO peak (gpu_id, copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops, unix_ms)" \
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (gpu_id) DO UPDATE SET unix_ms = excluded.unix_ms," \
         TT__KNOWN("copy_gbps") "," TT__KNOWN("l2_gbps") "," TT__KNOWN("fp32_gflops") "," TT__KNOWN("fp64_gflops") "," \

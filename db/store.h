@@ -137,17 +137,16 @@ typedef tt_status (*tt__winner_fn)(void *user, const tt__winner *w);
 tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, tt__winner_fn fn,
                             void *user);
 
-/* Calls `fn` for winners' problems only, to search through many. They are of one operation (`text` as in
- * tt__problem) and of every GPU with this cc (0: all). Their first two numbers are within these ranges (0: it
- * has fewer). Read the full winner with tt__store_winner_get. The call-back must not start such a loop. */
-typedef struct tt__range {
-    int64_t least, most;
-} tt__range;
-enum { TT__RANGES = 2 };
-typedef tt_status (*tt__winner_key_fn)(void *user, int64_t gpu_id, int64_t problem_id, int cc,
-                                       const tt__problem *p);
-tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, const char *text,
-                                const tt__range ranges[TT__RANGES], tt__winner_key_fn fn, void *user);
+/* For a look-up in memory, which reads all: calls `fn` for each GPU, each problem, or each winner with just
+ * what a look-up needs. The order is by id, and of winners by GPU and problem. Problems that cannot be read
+ * are left out. Arguments are valid during the call-back, which must not start such a loop. */
+typedef tt_status (*tt__gpu_fn)(void *user, int64_t gpu_id, const tt__gpu *gpu);
+tt_status tt__store_gpus(tt__store *s, tt__gpu_fn fn, void *user);
+typedef tt_status (*tt__stored_problem_fn)(void *user, int64_t problem_id, const tt__problem *p);
+tt_status tt__store_problems(tt__store *s, tt__stored_problem_fn fn, void *user);
+typedef tt_status (*tt__winner_brief_fn)(void *user, int64_t gpu_id, int64_t problem_id, const tt__winner *w);
+/* GPU and problem of `w` are not filled in. */
+tt_status tt__store_winners_brief(tt__store *s, tt__winner_brief_fn fn, void *user);
 
 /* ---- Cubins ---------------------------------------------------------------------------------- */
 

@@ -58,17 +58,18 @@ tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op
     return status;
 }
 
-tt_status tt__store_winner_keys(tt__store *s, int cc, const char *op, const char *text,
-                                const tt__range ranges[TT__RANGES], tt__winner_key_fn fn, void *user) {
+tt_status tt__store_winners_brief(tt__store *s, tt__winner_brief_fn fn, void *user) {
     sqlite3_stmt *stmt;
-    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_WINNER_KEYS, "ittiiii", (int64_t)cc, op, text,
-                                   ranges[0].least, ranges[0].most, ranges[1].least, ranges[1].most);
+    tt__winner w = {0};
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_WINNERS_BRIEF, "");
     while (tt__db_next(s, stmt, &status)) {
-        tt__problem p;
-        status = tt__db_problem_read(s, stmt, 3, &p);
-        if (status == TT_OK)
-            status = fn(user, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
-                        sqlite3_column_int(stmt, 2), &p);
+        w.time_us = sqlite3_column_double(stmt, 2);
+        tt__text_read(stmt, 3, w.kernel, sizeof w.kernel, TT__CLEAN_NAME);
+        tt__text_read(stmt, 4, w.hash, sizeof w.hash, TT__CLEAN_NAME);
+        tt__text_read(stmt, 5, w.config, sizeof w.config, TT__CLEAN_NAME);
+        tt__copy(w.source, sizeof w.source, tt__run_source_name(sqlite3_column_int(stmt, 6)));
+        tt__fields_read(stmt, 7, tt__env_fields, TT__ENV_FIELDS, &w.env);
+        status = fn(user, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1), &w);
     }
     return status;
 }

@@ -3,7 +3,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/words.h"
 
 static bool same_setting(const tt__setting *a, const tt__setting *b) {
     return a->type == b->type && a->number == b->number && strcmp(a->name, b->name) == 0;
@@ -35,6 +38,11 @@ uint64_t tt__problem_hash(const tt__problem *p) {
              UINT64_C(0x9e3779b97f4a7c15)) ^
             h >> 29;
     return h ^ h >> 32;
+}
+
+const tt__setting *tt__problem_setting_at(const tt__problem *p, size_t i, const char *name) {
+    bool there = i < (size_t)p->n && strcmp(p->settings[i].name, name) == 0;
+    return there ? &p->settings[i] : tt__problem_setting(p, name);
 }
 
 const tt__setting *tt__problem_setting(const tt__problem *p, const char *name) {
@@ -99,4 +107,31 @@ void tt__problem_add_settings(tt__str *out, const tt__problem *p, const char *be
     for (int i = 0; i < p->n; i++)
         tt__str_addf(out, "%s%s=%s", i ? between : "", p->settings[i].name,
                      tt__setting_text(value, &p->settings[i]));
+}
+
+/* "NAME=VALUE" of n characters. */
+static bool take_setting(tt__problem *p, const char *at, size_t n) {
+    const char *sign = memchr(at, '=', n);
+    const size_t name = sign ? (size_t)(sign - at) : 0, value = sign ? n - name - 1 : 0;
+    if (p->n == TT__VARIABLES_MAX || name >= TT__NAME_MAX || !tt__is_word(at, name))
+        return false;
+    tt__setting *s = &p->settings[p->n++];
+    *s = (tt__setting){.type = TT__TYPE_NONE};
+    memcpy(s->name, at, name);
+    if (tt__is_integer(sign + 1, value)) {
+        s->number = strtoll(sign + 1, NULL, 10);
+        return s->number >= 1;
+    }
+    s->type = tt__type_named(sign + 1, value);
+    return s->type != TT__TYPE_NONE;
+}
+
+bool tt__problem_take_settings(tt__problem *p, const char *text) {
+    p->n = 0;
+    for (size_t n; *text; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",");
+        if (!take_setting(p, text, n))
+            return false;
+    }
+    return true;
 }

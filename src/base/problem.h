@@ -48,6 +48,8 @@ uint64_t tt__problem_hash(const tt__problem *p);
 
 /* The setting of that name, or NULL. */
 const tt__setting *tt__problem_setting(const tt__problem *p, const char *name);
+/* The same if it is probably at place i. */
+const tt__setting *tt__problem_setting_at(const tt__problem *p, size_t i, const char *name);
 /* The number of that name, or `otherwise` if the problem has none. */
 int64_t tt__problem_number(const tt__problem *p, const char *name, int64_t otherwise);
 /* Changes the number of that name; adds it at the end if it is new. TT__VARIABLES_MAX must not be exceeded.
@@ -65,6 +67,8 @@ int tt__problem_align(const tt__problem *p);
 
 /* Appends all settings with `between` between them: "n=4096,T=f32". */
 void tt__problem_add_settings(tt__str *out, const tt__problem *p, const char *between);
+/* Reads what tt__problem_add_settings writes with a comma between; false if it is something else. */
+bool tt__problem_take_settings(tt__problem *p, const char *text);
 /* The value as text: "4096", "f32". Returns out. */
 enum { TT__SETTING_TEXT_MAX = 24 };
 const char *tt__setting_text(char out[TT__SETTING_TEXT_MAX], const tt__setting *s);

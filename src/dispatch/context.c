@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dispatch/first_use.h"
+#include "dispatch/knowledge.h"
 #include "dispatch/layers.h"
 #include "kernel/load/set.h"
 
@@ -83,6 +84,8 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
         tt__copy(ctx->gpu_name, sizeof ctx->gpu_name, opts->gpu);
     tt_status status = tt__template_set_open_unread(&ctx->templates, opts->templates, opts->n_templates);
     if (status == TT_OK)
+        status = tt__knowledge_open(&ctx->knowledge);
+    if (status == TT_OK)
         status = open_store(ctx, opts);
     if (status == TT_OK && !ctx->locked)
         status = tt__system_open(&ctx->system);
@@ -95,7 +98,7 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
 
 void tt__context_close(tt_ctx *ctx) {
     tt__plan_cache_free(&ctx->plans);
-    free(ctx->answers);
+    tt__knowledge_close(ctx->knowledge);
     tt__store_close(&ctx->system);
     tt__first_use_free(ctx);
     tt__store_close(&ctx->store);

@@ -11,7 +11,7 @@
 #include "kernel/load/set.h"
 #include "kernel/model/template.h"
 
-struct tt__answers;
+struct tt__knowledge;
 struct tt__tuned;
 
 /* Tunes one problem with these templates on a device, for about so many seconds, and stores the results. */
@@ -22,7 +22,7 @@ typedef tt_status (*tt__tune_fn)(tt_ctx *ctx, const tt__template_set *templates,
 struct tt_ctx {
     tt__store *store;
     tt__store *system;      /* read-only; NULL: none */
-    pthread_mutex_t lock;   /* protects the stores */
+    pthread_mutex_t lock;   /* protects the stores; a look-up of a new problem does not need them */
     pthread_mutex_t making; /* held while a plan is made for the plan cache, one at a time */
     /* held while a problem is tuned on first use, one at a time; nothing else waits for it */
     pthread_mutex_t tuning;
@@ -34,8 +34,8 @@ struct tt_ctx {
     bool no_early_launch;
     bool locked, lock_default; /* the store is a lock file; what it lacks gets the default */
     tt__plan_cache plans;
-    struct tt__answers *answers; /* of tt_best; freed with free */
-    struct tt__tuned *tuned;     /* first_use.c's */
+    struct tt__knowledge *knowledge;
+    struct tt__tuned *tuned; /* first_use.c's */
 };
 
 /* tt_open and tt_close. `tune` is the tuner. */

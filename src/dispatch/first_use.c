@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "dispatch/knowledge.h"
 #include "dispatch/ladder.h"
-#include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "kernel/space/space.h"
 
@@ -47,18 +47,16 @@ static tuned *find(const use *u) {
 static bool settled(const use *u) {
     tt_ctx *ctx = u->ctx;
     tt__gpu gpu;
-    int64_t gpu_id;
     tt__candidate candidate;
     tt_choice choice = TT_INIT(tt_choice);
     pthread_mutex_lock(&ctx->lock);
-    bool yes = find(u) || tt__layers_gpu(ctx, &gpu, &gpu_id) != TT_OK;
-    if (!yes) {
-        tt_status status = tt__ladder(ctx, u->templates, &gpu, gpu_id, u->problem, &choice, &candidate);
-        /* Where the default failed, another configuration may win. */
-        yes = status == TT_OK ? choice.match <= TT_MATCH_STALE : status != TT_E_NO_WINNER;
-    }
+    const bool tried = find(u);
     pthread_mutex_unlock(&ctx->lock);
-    return yes;
+    if (tried || tt__knowledge_gpu(ctx, &gpu) != TT_OK)
+        return true;
+    tt_status status = tt__ladder(ctx, u->templates, &gpu, u->problem, &choice, &candidate);
+    /* Where the default failed, another configuration may win. */
+    return status == TT_OK ? choice.match <= TT_MATCH_STALE : status != TT_E_NO_WINNER;
 }
 
 /* Best effort: it misses a stream that does not synchronize with the default one. Tuning would not disturb
@@ -119,7 +117,9 @@ static void tune(const use *u, double until_s) {
         return;
     tt_status status = lock_store(tt__store_path(ctx->store), until_s, &fd);
     double left_s = until_s - tt__now_s();
-    if (status == TT_OK && !settled(u)) /* another process may have tuned it while we waited */
+    if (status == TT_OK)
+        tt__knowledge_forget(ctx); /* another process may have tuned it while we waited */
+    if (status == TT_OK && !settled(u))
         status = ctx->tune(ctx, u->templates, u->problem, u->device, left_s > 1e-3 ? left_s : 1e-3);
     if (status != TT_OK)
         snprintf(t->note, sizeof t->note, "tuning failed: %.100s", tt_last_error());

@@ -7,12 +7,13 @@
 #include "dispatch/context.h"
 #include "kernel/space/space.h"
 
-/* Fills in the choice and, unless NULL, the candidate for this problem and GPU. The caller holds ctx->lock.
+/* Fills in the choice and, unless NULL, the candidate for this problem and GPU. It takes ctx->lock only while
+ * it reads a store: for a problem that was tuned, and the first time.
  * TT_E_UNSUPPORTED: no configuration is legal. TT_E_NO_WINNER: the default failed when it was tuned. */
-tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, int64_t gpu_id,
-                     const tt__problem *p, tt_choice *choice, tt__candidate *candidate);
+tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, const tt__problem *p,
+                     tt_choice *choice, tt__candidate *candidate);
 
-/* The same with remembered answers, for the context's GPU. Takes ctx->lock. */
+/* The same with answers of before, for the context's GPU. */
 tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);
 
 #endif

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "dispatch/shipped.h"
-#include "gpu/device.h"
 #include "kernel/space/config.h"
 #include "kernel/space/space.h"
 
@@ -71,6 +70,15 @@ void tt__shipped_names(tt__str *out) {
         tt__str_add(out, "none");
 }
 
+bool tt__shipped_winner(const tt__gpu *gpu, const tt__problem *p, tt__winner *out) {
+    for (size_t i = 0; i < tt__n_shipped; i++)
+        if (tt__same_gpu(&tt__shipped[i].gpu, gpu) && tt__problem_same(&tt__shipped[i].problem, p)) {
+            *out = tt__shipped[i];
+            return true;
+        }
+    return false;
+}
+
 /* A part of a name that several GPUs of one layer have may still be the whole name of another layer's. */
 tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id) {
     int64_t id;
@@ -131,11 +139,4 @@ tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p
     if (status == TT_OK && !*found && ctx->system)
         status = cubin_in(ctx->system, gpu, p, c, out, found);
     return status;
-}
-
-tt_status tt__layers_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id) {
-    if (ctx->gpu_name[0])
-        return tt__layers_find_gpu(ctx, ctx->gpu_name, gpu, gpu_id);
-    TT_TRY(tt__device_current(gpu));
-    return tt__store_known_gpu(ctx->store, gpu, gpu_id);
 }

@@ -24,6 +24,9 @@ tt_status tt__system_open(tt__store **out);
 /* Appends the names of the GPUs whose winners ship: "NVIDIA H200, NVIDIA H100", or "none". */
 void tt__shipped_names(tt__str *out);
 
+/* The shipped winner of the very problem on this GPU. False: there is none. */
+bool tt__shipped_winner(const tt__gpu *gpu, const tt__problem *p, tt__winner *out);
+
 /* tt__store_find_gpu in the first layer that knows the name. gpu_id is its id in the user's store, or -1.
  * TT_E_INVALID: *gpu is one of several that match, or all zeros. */
 tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id);
@@ -31,8 +34,5 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
 /* Appends the cubin of a configuration's last measurement, from the first layer that has it. */
 tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
                            tt__str *out, bool *found);
-
-/* The GPU of the context, and its id in the store (-1: not in the store). */
-tt_status tt__layers_gpu(tt_ctx *ctx, tt__gpu *gpu, int64_t *gpu_id);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "code/nvrtc.h"
 #include "dispatch/first_use.h"
+#include "dispatch/knowledge.h"
 #include "dispatch/ladder.h"
 #include "dispatch/layers.h"
 #include "kernel/space/config.h"
@@ -31,17 +32,15 @@ static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
     return TT_OK;
 }
 
-/* Reads everything that the plan needs from the store. */
+/* Looks the configuration up, and its cubin. */
 static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
-    int64_t gpu_id;
     bool found;
     tt_choice *choice = &plan->choice;
+    TT_TRY(tt__knowledge_gpu(ctx, &m->gpu));
+    TT_TRY(tt__ladder(ctx, m->templates, &m->gpu, m->problem, choice, &m->candidate));
     pthread_mutex_lock(&ctx->lock);
-    tt_status status = tt__layers_gpu(ctx, &m->gpu, &gpu_id);
-    if (status == TT_OK)
-        status = tt__ladder(ctx, m->templates, &m->gpu, gpu_id, m->problem, choice, &m->candidate);
-    if (status == TT_OK &&
-        (status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found)) != TT_OK)
+    tt_status status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found);
+    if (status != TT_OK)
         status = refuse_stored(m, status, TT_E_DB);
     if (status == TT_OK && choice->match > TT_MATCH_STALE)
         tt__first_use_note(ctx, m->templates, m->problem, choice->why, sizeof choice->why);

@@ -3,6 +3,8 @@
  */
 #include "gpu/device.h"
 
+#include <pthread.h>
+
 #include "gpu/driver.h"
 
 tt_status tt__device_count(int *n) {
@@ -101,12 +103,25 @@ tt_status tt__device_current_ordinal(int *out) {
     return tt__fail(TT_E_NO_DEVICE, "the current context's device is none of the %d that CUDA lists", n);
 }
 
+/* Each look-up needs the properties, which stay the same. A device with a larger number is asked again. */
 tt_status tt__device_current(tt__gpu *out) {
+    enum { KEPT = 64 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static tt__gpu kept[KEPT];
+    static bool known[KEPT];
     const tt__driver *cu;
+    CUdevice dev;
     *out = (tt__gpu){0};
     TT_TRY(tt__driver_open(&cu));
     TT_TRY(need_context(cu));
-    CUdevice dev;
     TT_TRY(tt__cu_check(cu->cuCtxGetDevice(&dev), "cuCtxGetDevice"));
-    return read_facts(out, cu, dev);
+    if (dev < 0 || dev >= KEPT)
+        return read_facts(out, cu, dev);
+    pthread_mutex_lock(&lock);
+    tt_status status = known[dev] ? TT_OK : read_facts(&kept[dev], cu, dev);
+    known[dev] = status == TT_OK;
+    if (status == TT_OK)
+        *out = kept[dev];
+    pthread_mutex_unlock(&lock);
+    return status;
 }

@@ -109,9 +109,8 @@ tt_status tt__driver_cuda_version(int *version) {
     return tt__cu_check(cu->cuDriverGetVersion(version), "cuDriverGetVersion");
 }
 
-void tt__driver_version(char *out, size_t size) {
+static void read_version(char *out, size_t size) {
     int version = 0;
-    out[0] = '\0';
     if (tt__driver_cuda_version(&version) != TT_OK)
         return;
     FILE *f = fopen("/sys/module/nvidia/version", "r");
@@ -122,4 +121,15 @@ void tt__driver_version(char *out, size_t size) {
     }
     if (!out[0])
         snprintf(out, size, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+}
+
+/* Each look-up needs it, so it is read once. */
+void tt__driver_version(char *out, size_t size) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char version[32];
+    pthread_mutex_lock(&lock);
+    if (!version[0])
+        read_version(version, sizeof version);
+    tt__copy(out, size, version);
+    pthread_mutex_unlock(&lock);
 }

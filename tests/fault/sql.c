@@ -4,6 +4,7 @@
 #include "fault/sql.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,13 +28,14 @@ static void *on_realloc(void *p, int n) {
 /* ---- Statements ---------------------------------------------------------------------------------------- */
 
 typedef struct counter {
-    long count, fails_at;
+    atomic_long count;
+    long fails_at;
 } counter;
 
 static counter calls, accesses;
 
 static bool fails(counter *c) {
-    return ++c->count == c->fails_at;
+    return atomic_fetch_add(&c->count, 1) + 1 == c->fails_at;
 }
 
 static int fail_at(counter *c, long n) {

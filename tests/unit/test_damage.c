@@ -64,10 +64,9 @@ static void ask(const char *path, bool read_only) {
         tt__candidate c, again;
         tt__problem p = square(n * 1000 + n);
         tt__problem_set(&p, "align", 4);
-        int64_t gpu_id = 1;
         if (n == 5)
             p = square(1024);
-        tt_status got = tt__ladder(ctx, &ctx->templates, &h100, gpu_id, &p, &choice, &c);
+        tt_status got = tt__ladder(ctx, &ctx->templates, &h100, &p, &choice, &c);
         may_fail(got, "the ladder");
         if (got == TT_OK)
             assert_ok(tt__space_resolve(&again, c.t, &h100, &p, choice.config));

@@ -31,6 +31,8 @@ static void each_dimension_counts(void **state) {
     assert_int_equal(best(ctx, &asked).match, TT_MATCH_NEAREST);
     tt__problem far = square(16384);
     crown_in(user, &other, &far, NULL, small_config, 50);
+    tt_close(&ctx);
+    ctx = ctx_of(user, h800.name);
     assert_int_equal(best(ctx, &far).match, TT_MATCH_OTHER_GPU);
     assert_string_equal(best(ctx, &far).gpu, other.name);
     tt_close(&ctx);
@@ -114,7 +116,7 @@ static void far_and_farther(void **state) {
         tt_ctx *ctx = ctx_of(user, measured ? h800.name : NULL);
         tt__candidate c;
         tt_choice choice = TT_INIT(tt_choice);
-        assert_ok(tt__ladder(ctx, &ctx->templates, &h800, -1, &asked, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &h800, &asked, &choice, &c));
         assert_int_equal(choice.match, TT_MATCH_DEFAULT);
         const char *says =
             measured ? "nothing was tuned for this; as for 1x128" : "nothing was tuned for this; as for ";
@@ -166,7 +168,7 @@ static void the_advice_is_about_the_problem(void **state) {
         char says[224];
         asked.in_place = 1;
         tt__problem p = problem_of_matrix(asked);
-        assert_ok(tt__ladder(ctx, &ctx->templates, &h800, -1, &p, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &h800, &p, &choice, &c));
         snprintf(says, sizeof says,
                  "nothing was tuned for this: run \"tune --op transpose_in_place --problem %s\"",
                  cases[i].says);
@@ -387,7 +389,7 @@ static void any_problem_has_a_legal_answer(void **state) {
         if ((asked.rows + asked.cols + (int64_t)n) % 5) /* a fifth of them is enough */
             continue;
         assert_ok(tt__matrix_problem(&p, &asked));
-        assert_ok(tt__ladder(ctx, &ctx->templates, &gpu, -1, &p, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &gpu, &p, &choice, &c));
         assert_true(choice.match == TT_MATCH_OTHER_GPU || choice.match == TT_MATCH_DEFAULT);
         tt__candidate again;
         assert_ok(tt__space_resolve(&again, c.t, &gpu, &p, choice.config));
@@ -407,7 +409,7 @@ static void shipped_winners_answer(void **state) {
         const tt__winner *w = &tt__shipped[i];
         tt__candidate c;
         tt_choice choice = TT_INIT(tt_choice);
-        assert_ok(tt__ladder(ctx, &ctx->templates, &w->gpu, -1, &w->problem, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &w->gpu, &w->problem, &choice, &c));
         if (choice.match != TT_MATCH_EXACT && choice.match != TT_MATCH_STALE)
             continue; /* its template has gone, or does not allow it any more */
         legal++;
@@ -417,7 +419,7 @@ static void shipped_winners_answer(void **state) {
         tt_choice exact = choice;
         tt__problem p = w->problem;
         p.warm = true;
-        assert_ok(tt__ladder(ctx, &ctx->templates, &w->gpu, -1, &p, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &w->gpu, &p, &choice, &c));
         assert_int_equal(choice.match, TT_MATCH_DEFAULT); /* nothing warm is shipped, but this does well */
         assert_string_equal(choice.config, exact.config);
     }

@@ -138,7 +138,6 @@ static void a_valid_winner_stays_one(void **state) {
     tt__problem p = square(3000);
     tt__candidate candidate;
     tt_choice c = TT_INIT(tt_choice);
-    int64_t gpu_id;
     remove(user);
     remove(system);
     crown_in(user, &h800, &p, "0123", small_config, 50);
@@ -147,8 +146,7 @@ static void a_valid_winner_stays_one(void **state) {
     setenv("TILETUNE_SYSTEM_DB", system, 1);
     tt_ctx *ctx = ctx_of(user, h800.name);
     assert_string_equal(best(ctx, &p).layer, "system");
-    assert_ok(tt__store_known_gpu(ctx->store, &h800, &gpu_id));
-    assert_ok(tt__ladder(ctx, &ctx->templates, &h800, gpu_id, &p, &c, &candidate));
+    assert_ok(tt__ladder(ctx, &ctx->templates, &h800, &p, &c, &candidate));
     assert_string_equal(c.layer, "system");
     assert_string_equal(candidate.config, small_config);
     tt_close(&ctx);

@@ -1,57 +1,65 @@
-/* Problems in the store: told apart, walked by range, and refused where rows are damaged. */
+/* Problems in the store: told apart, listed, and refused where rows are damaged. */
 #include "store_fixture.h"
 
-static tt_status list_key(void *user, int64_t gpu_id, int64_t problem_id, int cc, const tt__problem *p) {
-    struct {
-        tt__store *s;
-        tt__str out;
-    } *x = user;
-    tt__winner w;
-    bool found;
-    assert_ok(tt__store_winner_get(x->s, gpu_id, problem_id, &w, &found)); /* a walk may ask for the rest */
-    assert_true(found && tt__problem_same(&w.problem, p) && w.gpu.cc == cc);
-    tt__str_addf(&x->out, "%s%lld ", p->warm ? "w" : "", (long long)tt__problem_number(p, "rows", 0));
+typedef struct listing {
+    const tt__problem *expected;
+    size_t n;
+} listing;
+
+static tt_status list_problem(void *user, int64_t id, const tt__problem *p) {
+    listing *l = user;
+    assert_int_equal(id, ++l->n);
+    assert_true(tt__problem_same(p, &l->expected[id - 1]) &&
+                p->moved_bytes == l->expected[id - 1].moved_bytes);
     return TT_OK;
 }
 
-static void walks_winners_by_range(void **state) {
+static tt_status list_winner(void *user, int64_t gpu_id, int64_t problem_id, const tt__winner *w) {
+    listing *l = user;
+    assert_int_equal(gpu_id, 1);
+    assert_int_equal(problem_id, ++l->n);
+    assert_true(w->time_us == (double)problem_id && tt__same_env(&w->env, &env1));
+    assert_string_equal(w->source, "measured");
+    return TT_OK;
+}
+
+static tt_status list_gpu(void *user, int64_t id, const tt__gpu *gpu) {
+    listing *l = user;
+    assert_int_equal(id, ++l->n);
+    assert_true(tt__same_gpu(gpu, &h100));
+    return TT_OK;
+}
+
+static tt_status stop(void *user, int64_t id, const tt__problem *p) {
+    (void)user, (void)id, (void)p;
+    return TT_E_INTERRUPTED;
+}
+
+/* All of a store, as a look-up in memory reads it. */
+static void lists_all(void **state) {
     (void)state;
-    static const tt__range all = {0, INT64_MAX};
-    const struct {
-        int cc;
-        const char *op, *text;
-        tt__range ranges[TT__RANGES];
-        const char *expected;
-    } cases[] = {
-        {0, "transpose", "", {all, all}, "8 16 w16 32 "},
-        {90, "transpose", "", {all, all}, "8 16 w16 32 "},
-        {80, "transpose", "", {all, all}, ""},
-        {0, "transpose", "x", {all, all}, ""},
-        {0, "copy", "", {all, {0, 0}}, "0 "}, /* one number */
-        {90, "transpose", "", {{16, 32}, all}, "16 w16 32 "},
-        {90, "transpose", "", {{9, 15}, all}, ""},
-        {90, "transpose", "", {{1, 16}, {16, 99}}, "16 w16 "},
-        {90, "transpose", "", {{16, 32}, {0, 8}}, ""},
-    };
-    struct {
-        tt__store *s;
-        tt__str out;
-    } x = {.s = must_open(":memory:")};
-    ids id = some_ids(x.s);
-    tt__winner w = a_winner(5);
-    tt__problem problems[] = {square(8), square(16), square(16), square(32), copy_of(1024)};
+    tt__store *s = must_open(":memory:");
+    ids id = some_ids(s); /* of the first problem */
+    tt__problem problems[] = {square(4096), square(8), square(16), saxpy('a', TT__TYPE_F32, 32),
+                              copy_of(1024)};
     problems[2].warm = true;
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
-        assert_ok(tt__store_problem(x.s, &problems[i], &id.problem));
-        assert_ok(tt__store_winner_put(x.s, id.run, id.problem, id.config, &w));
+        tt__winner w = a_winner((double)i + 1);
+        assert_ok(tt__store_problem(s, &problems[i], &id.problem));
+        assert_int_equal(id.problem, i + 1);
+        assert_ok(tt__store_winner_put(s, id.run, id.problem, id.config, &w));
     }
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_ok(tt__store_winner_keys(x.s, cases[i].cc, cases[i].op, cases[i].text, cases[i].ranges,
-                                        list_key, &x));
-        assert_string_equal(tt__str_text(&x.out), cases[i].expected);
-        tt__str_free(&x.out);
-    }
-    tt__store_close(&x.s);
+    listing l = {problems, 0};
+    assert_ok(tt__store_problems(s, list_problem, &l));
+    assert_int_equal(l.n, 5);
+    l.n = 0;
+    assert_ok(tt__store_winners_brief(s, list_winner, &l));
+    assert_int_equal(l.n, 5);
+    l.n = 0;
+    assert_ok(tt__store_gpus(s, list_gpu, &l));
+    assert_int_equal(l.n, 1);
+    assert_int_equal(tt__store_problems(s, stop, NULL), TT_E_INTERRUPTED);
+    tt__store_close(&s);
 }
 
 /* Differences between problems. */
@@ -120,7 +128,7 @@ static void refuses_damaged_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(tells_problems_apart),
-        TEST(walks_winners_by_range),
+        TEST(lists_all),
         TEST(refuses_damaged_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/read_file.h"
-#include "dispatch/answers.h"
+#include "dispatch/knowledge.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
@@ -319,7 +319,7 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt
     } else {
         tt__store_close(&s->store);
     }
-    tt__answers_forget(ctx);
+    tt__knowledge_forget(ctx);
     return status;
 }
 

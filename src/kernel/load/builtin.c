@@ -4,6 +4,7 @@
 #include "kernel/load/builtin.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,7 +96,7 @@ tt_status tt__template_read(const tt__template **t) {
 enum { OPS_MAX = 32 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static tt__template *files[OPS_MAX];
+static _Atomic(tt__template *) files[OPS_MAX];
 
 /* Runs when the library is unloaded or the program ends. Other threads may still be running. */
 __attribute__((destructor)) static void free_files(void) {
@@ -104,25 +105,45 @@ __attribute__((destructor)) static void free_files(void) {
         n += files[i] != NULL;
     if (tt__templates_alive() > n)
         return;
-    for (size_t i = 0; i < OPS_MAX; i++)
-        tt__template_free(&files[i]);
+    for (size_t i = 0; i < OPS_MAX; i++) {
+        tt__template *file = atomic_exchange(&files[i], NULL);
+        tt__template_free(&file);
+    }
 }
 
 /* File i, read on first use and kept, because every template borrows its operation from it. */
 static tt_status file_at(tt__template **out, size_t i) {
     tt_status status = TT_OK;
+    if ((*out = atomic_load_explicit(&files[i], memory_order_acquire)))
+        return TT_OK;
     pthread_mutex_lock(&lock);
-    if (!files[i])
-        status = tt__template_builtin(&files[i], &tt__ops[i]);
-    *out = files[i];
+    if (!(*out = atomic_load_explicit(&files[i], memory_order_relaxed)) &&
+        (status = tt__template_builtin(out, &tt__ops[i])) == TT_OK)
+        atomic_store_explicit(&files[i], *out, memory_order_release);
     pthread_mutex_unlock(&lock);
     return status;
 }
 
-/* Is there a built-in operation of that name? Only its own file is read. */
+static bool defines(const tt__template *file, const char *name) {
+    for (size_t k = 0; k < file->n_defines; k++)
+        if (strcmp(file->defines[k], name) == 0)
+            return true;
+    return false;
+}
+
+/* Is there a built-in operation of that name? Only its own file is read. Those that were read come first, as
+ * the texts of the others take longer to look through. */
 static bool known(const tt__operation **out, tt_status *status, const char *name) {
+    tt__template *file;
+    *status = TT_OK;
+    for (size_t i = 0; i < OPS_MAX; i++) {
+        file = atomic_load_explicit(&files[i], memory_order_acquire);
+        if (file && defines(file, name)) {
+            *out = file->own;
+            return true;
+        }
+    }
     for (size_t i = 0; i < tt__n_ops && i < OPS_MAX; i++) {
-        tt__template *file;
         if (!tt__builtin_says(&tt__ops[i], "defines", name))
             continue;
         *status = file_at(&file, i);

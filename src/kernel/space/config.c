@@ -16,17 +16,21 @@
 #define BLANKS " \t"
 enum { SHOWN_MAX = 80 };
 
+static tt_status no_param(const tt__template *t, const char *name, size_t n) {
+    tt__suggest near = tt__suggest_for(name, n);
+    for (size_t p = 0; p < t->n_params; p++)
+        tt__suggest_try(&near, t->params[p].name);
+    return tt__fail(TT_E_INVALID, "%s has no parameter %.*s%s", t->kernel, (int)n, name,
+                    tt__suggest_text(&near));
+}
+
 /* One NAME=VALUE of n characters, with '=' at `split`. */
 static tt_status choose(size_t *choice, bool *chosen, const tt__template *t, const char *at, size_t split,
                         size_t n) {
-    tt__suggest near = tt__suggest_for(at, split);
-    size_t p = 0;
-    while (p < t->n_params && !tt__word_is(at, split, t->params[p].name))
-        tt__suggest_try(&near, t->params[p++].name);
-    if (p == t->n_params)
-        return tt__fail(TT_E_INVALID, "%s has no parameter %.*s%s", t->kernel, (int)split, at,
-                        tt__suggest_text(&near));
-    const tt__param *param = &t->params[p];
+    const tt__param *param = tt__template_param(t, at, split);
+    if (!param)
+        return no_param(t, at, split);
+    const size_t p = (size_t)(param - t->params);
     if (chosen[p])
         return tt__fail(TT_E_INVALID, "%s is given twice", param->name);
     const char *value = at + split + 1;

@@ -4,6 +4,7 @@
 #include "kernel/space/operation.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernel/space/config.h"
@@ -12,15 +13,18 @@ bool tt__template_does(const tt__template *t, const tt__problem *p) {
     return tt__problem_is_of(p, t->op, t->own ? t->hash : "");
 }
 
-size_t tt__operation_preference(const tt__operation *op, const char *kernel) {
-    const size_t n = strlen(kernel);
-    for (const char *at = op->prefer.text ? op->prefer.text : "", *word = at; *at;
-         word = at += strspn(at, " ")) {
-        at += strcspn(at, " ");
-        if ((size_t)(at - word) == n && strncmp(word, kernel, n) == 0)
-            return (size_t)(word - op->prefer.text);
+bool tt__operation_prefers(char out[TT__NAME_MAX], const tt__operation *op, size_t i) {
+    const char *at = op->prefer.text ? op->prefer.text : "";
+    for (; *at; i--) {
+        const size_t n = strcspn(at, " ");
+        if (i == 0) {
+            snprintf(out, TT__NAME_MAX, "%.*s", (int)n, at);
+            return true;
+        }
+        at += n;
+        at += strspn(at, " ");
     }
-    return SIZE_MAX;
+    return false;
 }
 
 /* ---- Facts --------------------------------------------------------------------------------------------- */
@@ -39,7 +43,7 @@ tt_status tt__facts_of(tt__facts *out, const tt__operation *op, const tt__gpu *g
                        .time_ns = 1000};
     for (size_t i = 0; i < op->n_variables; i++) {
         const tt__variable *v = &op->variables[i];
-        const tt__setting *s = tt__problem_setting(p, v->name);
+        const tt__setting *s = tt__problem_setting_at(p, i, v->name);
         if (!s || (s->type != TT__TYPE_NONE) != (v->n_types > 0))
             return tt__fail(TT_E_INVALID, "a problem of %s without %s: the operation has changed since",
                             p->op, v->name);
@@ -79,12 +83,6 @@ tt_status tt__problem_offset(int *out, const tt__operation *op, const tt__proble
 
 /* ---- Distance ------------------------------------------------------------------------------------------ */
 
-/* The setting of variable i. It is at place i unless the operation has changed. */
-static const tt__setting *setting_of(const tt__problem *p, size_t i, const char *name) {
-    bool there = i < (size_t)p->n && strcmp(p->settings[i].name, name) == 0;
-    return there ? &p->settings[i] : tt__problem_setting(p, name);
-}
-
 static double doublings(int64_t a, int64_t b) {
     return a == b ? 0 : fabs(log2((double)a / (double)b));
 }
@@ -97,7 +95,8 @@ double tt__operation_distance(const tt__operation *op, const tt__problem *asked,
         return INFINITY;
     for (size_t i = 0; i < op->n_variables; i++) {
         const tt__variable *v = &op->variables[i];
-        const tt__setting *a = setting_of(asked, i, v->name), *b = setting_of(other, i, v->name);
+        const tt__setting *a = tt__problem_setting_at(asked, i, v->name),
+                          *b = tt__problem_setting_at(other, i, v->name);
         if (!a || !b)
             return INFINITY;
         double apart = v->n_types ? a->type != b->type : doublings(a->number, b->number);

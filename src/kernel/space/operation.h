@@ -6,8 +6,8 @@
 
 #include "kernel/expression/expr.h"
 
-/* The place of a template in the operation's `prefer`; 0 is first. One that is not listed comes last. */
-size_t tt__operation_preference(const tt__operation *op, const char *kernel);
+/* Name i in the operation's `prefer`. False after the last. */
+bool tt__operation_prefers(char out[TT__NAME_MAX], const tt__operation *op, size_t i);
 
 /* Collects the facts of a problem and a GPU (NULL: zeros). TT_E_INVALID: the problem lacks a variable of the
  * operation. */

@@ -197,8 +197,8 @@ static tt_status add_unusual(tt__str *out, const tt__operation *op, const tt__pr
     const char *before = shape ? ", " : "";
     TT_TRY(tt__operation_usual(usual, op, p));
     for (size_t i = 0; i < op->n_variables; i++) {
-        const tt__setting *s = tt__problem_setting(p, op->variables[i].name);
-        if (!s || usual[i] || (shape && in_shape(op, i)))
+        const tt__setting *s = usual[i] ? NULL : tt__problem_setting_at(p, i, op->variables[i].name);
+        if (!s || (shape && in_shape(op, i)))
             continue;
         tt__str_addf(out, "%s%s=%s", before, s->name, tt__setting_text(value, s));
         before = shape ? ", " : ",";

@@ -25,20 +25,27 @@ static tt_status read_one(const tt__launch_plan *pl, tt__inputs *in, tt__candida
     return tt__launch_plan_read(pl, in, c, legal, &beyond);
 }
 
-static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                         const char *config, const tt__aside *aside) {
+/* `why` is NULL, or has room for a reason (TT__REASON_MAX). */
+static tt_status try_one(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                         const char *config, const tt__aside *aside, char *why, bool *legal) {
     size_t choice[TT__PARAMS_MAX] = {0};
-    char why[TT__REASON_MAX] = "", problem[TT__PROBLEM_TEXT_MAX];
-    bool legal = false;
     tt__inputs in;
     tt__launch_plan pl;
     *out = (tt__candidate){.t = t};
+    *legal = false;
     TT_TRY(tt__config_parse(choice, t, config));
     tt__config_format(out->config, t, choice);
     TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, aside, why));
     out->offset = pl.offset;
     tt__inputs_start(&in, t, &pl.facts, choice);
-    TT_TRY(read_one(&pl, &in, out, &legal));
+    return read_one(&pl, &in, out, legal);
+}
+
+static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                         const char *config, const tt__aside *aside) {
+    char why[TT__REASON_MAX] = "", problem[TT__PROBLEM_TEXT_MAX];
+    bool legal;
+    TT_TRY(try_one(out, t, gpu, p, config, aside, why, &legal));
     return legal ? TT_OK
                  : tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s: %s",
                             aside ? aside->symbols.name[0] : t->kernel, out->config,
@@ -51,6 +58,12 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
     if (!tt__template_does(t, p))
         return tt__fail(TT_E_UNSUPPORTED, "%s is a %s, not a %s", t->kernel, t->op, p->op);
     return resolve(out, t, gpu, p, config, NULL);
+}
+
+tt_status tt__space_try(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                        const char *config, bool *legal) {
+    tt_status status = try_one(out, t, gpu, p, config, NULL, NULL, legal);
+    return status == TT_E_INVALID || status == TT_E_TEMPLATE ? TT_OK : status;
 }
 
 tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,

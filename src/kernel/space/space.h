@@ -83,6 +83,11 @@ tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config);
 
+/* The same for look-ups, which try many: without a message. *legal is false if it is not legal, or if the
+ * text is no configuration. */
+tt_status tt__space_try(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                        const char *config, bool *legal);
+
 /* The same for all launches of an operation's role. */
 tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,
                           const tt__gpu *gpu, const tt__problem *p, const char *config);

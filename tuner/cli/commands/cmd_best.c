@@ -98,10 +98,8 @@ static int print_text(const tt_choice *c, const tt__cli_args *args) {
 /* For the device here. Its name is not enough: MIG instances of several sizes have one name. */
 static tt_status best_here(tt_choice *out, tt_ctx *ctx, const tt__gpu *here, const tt_problem *problem) {
     tt__question q;
-    int64_t gpu_id;
     TT_TRY(tt__question_of(&q, ctx, problem));
-    TT_TRY(tt__store_known_gpu(ctx->store, here, &gpu_id));
-    return tt__ladder(ctx, q.templates, here, gpu_id, &q.problem, out, NULL);
+    return tt__ladder(ctx, q.templates, here, &q.problem, out, NULL);
 }
 
 static tt_status check(const tt__cli_args *args) {

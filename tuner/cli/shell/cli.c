@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "db/path.h"
-#include "dispatch/layers.h"
+#include "dispatch/knowledge.h"
 
 static int exit_code(tt_status s) {
     static const int code[] = {
@@ -111,10 +111,9 @@ tt_status tt__cli_store_gpus(tt__str *out, size_t *n_winners, tt__store *store) 
 
 tt_status tt__cli_find_gpu(tt__gpu *out, const tt_open_opts *open) {
     tt_ctx *ctx = NULL;
-    int64_t id;
     tt_status status = tt_open(&ctx, open);
     if (status == TT_OK)
-        status = tt__layers_gpu(ctx, out, &id);
+        status = tt__knowledge_gpu(ctx, out);
     tt_close(&ctx);
     return status;
 }

@@ -1,14 +1,16 @@
 /*
- * The distance of winners from a problem, which of them are read, and their order.
+ * What is known in memory: the distance of winners from a problem, which of them are looked at, their order,
+ * and when it is read again.
  */
-#include "dispatch/near.h"
+#include "dispatch/knowledge.h"
 
 #include <math.h>
 
-#include "dispatch/context.h"
+#include "base/random.h"
 #include "dispatch/shipped.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 #include "store_fixture.h"
 
@@ -68,18 +70,25 @@ static tt__problem own(const char *text) {
 
 typedef struct asking {
     tt_ctx *ctx;
-    tt__asked asked;
+    const tt__snapshot *known;
+    tt__lead leads[TT__LEADS_MAX];
+    size_t n;
 } asking;
 
-static void ask(asking *a, const char *path, const tt__gpu *gpu, const tt__problem *p) {
+static void open_store(asking *a, const char *path) {
     tt_open_opts opts = TT_INIT(tt_open_opts);
     opts.db_path = path;
     assert_ok(tt_open(&a->ctx, &opts));
-    a->asked =
-        (tt__asked){.ctx = a->ctx, .gpu = gpu, .problem = p, .op = operation_of(p), .gpu_ids = {-1, -1, -1}};
-    assert_ok(tt__store_known_gpu(a->ctx->store, gpu, &a->asked.gpu_ids[TT__LAYER_USER]));
-    if (a->ctx->system)
-        assert_ok(tt__store_known_gpu(a->ctx->system, gpu, &a->asked.gpu_ids[TT__LAYER_SYSTEM]));
+    assert_ok(tt__knowledge_read(&a->known, a->ctx));
+}
+
+static void close_store(asking *a) {
+    tt__knowledge_release(a->ctx, a->known);
+    tt_close(&a->ctx);
+}
+
+static void ask(asking *a, const tt__gpu *gpu, const tt__problem *p, bool anything, double within) {
+    a->n = tt__snapshot_near(a->leads, a->known, operation_of(p), gpu, p, anything, within);
 }
 
 /* The distance of the only winner of a new store; -1: it is not looked at. Shipped winners are ignored. */
@@ -88,20 +97,18 @@ static double distance(const tt__gpu *there, const tt__problem *measured, const 
     const char *path = in_dir("one.db");
     tt__gpu here = a_gpu("here", 80);
     asking a;
-    tt__leads leads;
     double found = -1;
     remove(path);
     crown(path, there, measured);
-    ask(&a, path, &here, wanted);
-    assert_ok(tt__near_collect(&leads, &a.asked, anything, within));
-    for (size_t i = 0; i < leads.n; i++)
-        if (leads.items[i].layer == TT__LAYER_USER) {
+    open_store(&a, path);
+    ask(&a, &here, wanted, anything, within);
+    for (size_t i = 0; i < a.n; i++)
+        if (a.leads[i].layer == TT__LAYER_USER) {
             assert_true(found < 0);
-            found = leads.items[i].distance;
-            assert_int_equal(leads.items[i].here, strcmp(there->name, "here") == 0);
+            found = a.leads[i].distance;
+            assert_int_equal(a.leads[i].here, strcmp(there->name, "here") == 0);
         }
-    tt__near_free(&leads);
-    tt_close(&a.ctx);
+    close_store(&a);
     return found;
 }
 
@@ -149,16 +156,15 @@ static void elsewhere(void **state) {
     assert_true(distance(&newer, &p, &p, true, 64) == 2.5);
 }
 
-/* A circle is a square: what a side alone, of weight 0.75, puts too far away is not looked at, larger or
- * smaller. */
-static void circles(void **state) {
+/* What is farther away than asked for is not looked at, larger or smaller. */
+static void within(void **state) {
     (void)state;
     tt__gpu here = a_gpu("here", 80);
     tt__problem p = square(1024), small = square(512), large = square(2048);
     for (int i = 0; i < 2; i++) {
         const tt__problem *q = i ? &small : &large;
-        assert_true(distance(&here, q, &p, false, 0.75) == 2);
-        assert_true(distance(&here, q, &p, false, 0.74) < 0);
+        assert_true(distance(&here, q, &p, false, 2) == 2);
+        assert_true(distance(&here, q, &p, false, 1.99) < 0);
     }
 }
 
@@ -194,8 +200,8 @@ static void kernels_of_ones_own(void **state) {
                 fail_msg("case %zu, anything %d: %g, expected %g", i, anything, got, want);
         }
     }
-    assert_true(distance(&newer, &p, &p, false, 0) < 0);
-    assert_true(distance(&newer, &p, &p, true, 0) == 2.5);
+    assert_true(distance(&newer, &p, &p, false, 3) < 0);
+    assert_true(distance(&newer, &p, &p, true, 3) == 2.5);
     assert_true(distance(&here, &p, &unverified, false, 0) == 0); /* the other way round it does */
     assert_true(distance(&here, &small, &p, false, 2) == 2);
     assert_true(distance(&here, &small, &p, false, 1.99) < 0);
@@ -208,23 +214,21 @@ static void what_is_shipped(void **state) {
     tt__problem asked[] = {square(3000), square(3000), square(3000)};
     tt__problem_set(&asked[1], "elem_size", 2);
     strcpy(asked[2].op, "transpose_in_place");
+    asking a;
+    open_store(&a, ":memory:");
     for (size_t k = 0; tt__n_shipped && k < 3; k++)
         for (int anything = 0; anything < 2; anything++) {
-            asking a;
-            tt__leads leads;
             size_t n = 0;
-            ask(&a, ":memory:", &tt__shipped[0].gpu, &asked[k]);
-            assert_ok(tt__near_collect(&leads, &a.asked, anything, 0));
+            ask(&a, &tt__shipped[0].gpu, &asked[k], anything, INFINITY);
             for (size_t i = 0; i < tt__n_shipped; i++) {
                 const tt__problem *p = &tt__shipped[i].problem;
                 n += strcmp(p->op, asked[k].op) == 0 &&
                      (anything || (tt__shipped[i].gpu.cc == tt__shipped[0].gpu.cc && !p->warm &&
                                    tt__problem_elem_size(p) == tt__problem_elem_size(&asked[k])));
             }
-            assert_int_equal(leads.n, n);
-            tt__near_free(&leads);
-            tt_close(&a.ctx);
+            assert_int_equal(a.n, n < TT__LEADS_MAX ? n : TT__LEADS_MAX);
         }
+    close_store(&a);
 }
 
 /* Nearest first; of those that are as near, the user's before the system's, and the one that came first. */
@@ -245,7 +249,6 @@ static void the_order(void **state) {
         }
         for (int swapped = 0; swapped < 2; swapped++) {
             asking a;
-            tt__leads leads;
             remove(user);
             remove(system);
             crown(user, &here, &far);
@@ -254,29 +257,164 @@ static void the_order(void **state) {
                 crown(user, &here, &near[i ^ swapped]);
             }
             setenv("TILETUNE_SYSTEM_DB", system, 1);
-            ask(&a, user, &here, &p);
-            assert_ok(tt__near_collect(&leads, &a.asked, false, 64));
-            assert_int_equal(leads.n, 5);
+            open_store(&a, user);
+            ask(&a, &here, &p, false, 64);
+            assert_int_equal(a.n, 5);
             for (int i = 0; i < 4; i++) {
                 tt__winner w;
-                bool found;
-                assert_true(leads.items[i].distance == 1 && leads.items[i].here);
-                assert_int_equal(leads.items[i].layer, i < 2 ? TT__LAYER_USER : TT__LAYER_SYSTEM);
-                assert_ok(tt__near_fetch(&a.asked, &leads.items[i], &w, &found));
-                assert_true(found && tt__problem_same(&w.problem, &near[i % 2 ^ swapped]));
+                assert_true(a.leads[i].distance == 1 && a.leads[i].here);
+                assert_int_equal(a.leads[i].layer, i < 2 ? TT__LAYER_USER : TT__LAYER_SYSTEM);
+                tt__snapshot_fetch(a.known, &a.leads[i], &w);
+                assert_true(tt__problem_same(&w.problem, &near[i % 2 ^ swapped]));
+                assert_true(tt__same_gpu(&w.gpu, &here) && tt__same_env(&w.env, &env1));
+                assert_string_equal(w.kernel, "k");
+                assert_string_equal(w.hash, "abcd");
+                assert_string_equal(w.config, "A=1");
+                assert_string_equal(w.source, "measured");
             }
-            assert_true(leads.items[4].distance == 2);
-            tt__near_free(&leads);
-            tt_close(&a.ctx);
+            assert_true(a.leads[4].distance == 2);
+            close_store(&a);
             unsetenv("TILETUNE_SYSTEM_DB");
         }
     }
 }
 
+static tt__problem random_matrix(uint64_t *seed, size_t rows, size_t cols) {
+    tt__problem p = square(1);
+    int64_t r = 1 + (int64_t)tt__random_below(seed, rows), c = 1 + (int64_t)tt__random_below(seed, cols);
+    tt__problem_set(&p, "rows", r);
+    tt__problem_set(&p, "ldd", r);
+    tt__problem_set(&p, "cols", c);
+    tt__problem_set(&p, "lds", c);
+    return p;
+}
+
+/* Random winners: the nearest are those that a look at all of them finds. */
+static void the_nearest_of_many(void **state) {
+    (void)state;
+    enum { WINNERS = 400, ASKED = 60 };
+    static tt__problem measured[WINNERS];
+    const char *path = in_dir("many.db");
+    tt__gpu here = a_gpu("here", 80), there = a_gpu("there", 80);
+    uint64_t seed = 1;
+    tt__winner w = a_winner(50);
+    int64_t gpu_id[2], run[2], config, id;
+    remove(path);
+    tt__store *s = must_open(path);
+    assert_ok(tt__store_config(s, "k", "transpose", "abcd", "A=1", &config));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(tt__store_gpu(s, i ? &there : &here, &gpu_id[i]));
+        assert_ok(tt__store_run_begin(s, gpu_id[i], &env1, "measured", &run[i]));
+    }
+    assert_ok(tt__store_begin(s));
+    for (size_t i = 0; i < WINNERS; i++) {
+        measured[i] = random_matrix(&seed, 5000, 5000);
+        assert_ok(tt__store_problem(s, &measured[i], &id));
+        assert_ok(tt__store_winner_put(s, run[i % 2], id, config, &w));
+    }
+    assert_ok(tt__store_commit(s));
+    tt__store_close(&s);
+    asking a;
+    open_store(&a, path);
+    for (int k = 0; k < ASKED; k++) {
+        tt__problem p = random_matrix(&seed, 20000, 9000);
+        double all[WINNERS], best = INFINITY;
+        size_t closer = 0;
+        bool same;
+        ask(&a, &here, &p, false, INFINITY);
+        for (size_t i = 0; i < WINNERS; i++) {
+            all[i] = tt__operation_distance(operation_of(&p), &p, &measured[i], &same) + (i % 2 ? 1.5 : 0);
+            best = all[i] < best ? all[i] : best;
+        }
+        assert_int_equal(a.n, TT__LEADS_MAX);
+        assert_true(a.leads[0].distance == best);
+        for (size_t i = 0; i < WINNERS; i++)
+            closer += all[i] < a.leads[TT__LEADS_MAX - 1].distance;
+        assert_true(closer < TT__LEADS_MAX);
+        for (size_t i = 1; i < a.n; i++)
+            assert_true(a.leads[i - 1].distance <= a.leads[i].distance);
+    }
+    close_store(&a);
+}
+
+/* A snapshot stays as it is while it is used, and the next one has what was stored since. */
+static void a_change_is_seen(void **state) {
+    (void)state;
+    const char *path = in_dir("changing.db");
+    tt__gpu here = a_gpu("here", 80);
+    tt__problem p = square(3000), q = square(5000);
+    tt__winner w;
+    asking a;
+    remove(path);
+    crown(path, &here, &p);
+    open_store(&a, path);
+    assert_true(tt__snapshot_winner(a.known, TT__LAYER_USER, &here, &p, &w));
+    assert_true(tt__problem_same(&w.problem, &p));
+    assert_false(tt__snapshot_winner(a.known, TT__LAYER_USER, &here, &q, &w));
+    assert_true(tt__snapshot_has(a.known, TT__LAYER_USER, &p));
+    assert_false(tt__snapshot_has(a.known, TT__LAYER_SYSTEM, &p));
+    crown(path, &here, &q);
+    const tt__snapshot *new = tt__knowledge_now(a.ctx); /* or a second has passed by now */
+    tt__knowledge_release(a.ctx, new);
+    tt__knowledge_forget(a.ctx);
+    new = tt__knowledge_now(a.ctx);
+    assert_ptr_not_equal(new, a.known);
+    assert_false(tt__snapshot_has(a.known, TT__LAYER_USER, &q));
+    assert_true(tt__snapshot_winner(new, TT__LAYER_USER, &here, &q, &w));
+    tt__knowledge_release(a.ctx, new);
+    close_store(&a);
+}
+
+/* A row that cannot be read leaves the others. */
+static void a_damaged_problem_is_left_out(void **state) {
+    (void)state;
+    const char *path = in_dir("damaged.db");
+    tt__gpu here = a_gpu("here", 80);
+    tt__problem p = square(3000), q = square(5000);
+    tt__winner w;
+    asking a;
+    remove(path);
+    crown(path, &here, &p);
+    crown(path, &here, &q);
+    static const char *const keys[] = {"rows", "rows=x", "=5", "rows=-1", "rows=1,,cols=2"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char sql[128];
+        snprintf(sql, sizeof sql, "UPDATE problem SET key = '%s' WHERE id = 1", keys[i]);
+        raw_sql(path, sql);
+        open_store(&a, path);
+        assert_false(tt__snapshot_winner(a.known, TT__LAYER_USER, &here, &p, &w));
+        assert_true(tt__snapshot_winner(a.known, TT__LAYER_USER, &here, &q, &w));
+        close_store(&a);
+    }
+}
+
+/* An answer stands until the stores change, and only for its GPU and problem. */
+static void answers_are_noted(void **state) {
+    (void)state;
+    tt__gpu here = a_gpu("here", 80), other = a_gpu("other", 80);
+    tt__problem p = square(3000), q = square(3001);
+    tt_choice said = TT_INIT(tt_choice), c;
+    uint64_t number;
+    asking a;
+    open_store(&a, ":memory:");
+    strcpy(said.kernel, "k");
+    assert_false(tt__knowledge_noted(a.ctx, &here, &p, &c, &number));
+    tt__knowledge_note(a.ctx, &here, &p, &said, number);
+    assert_true(tt__knowledge_noted(a.ctx, &here, &p, &c, &number));
+    assert_string_equal(c.kernel, "k");
+    assert_false(tt__knowledge_noted(a.ctx, &other, &p, &c, &number));
+    assert_false(tt__knowledge_noted(a.ctx, &here, &q, &c, &number));
+    tt__knowledge_forget(a.ctx);
+    assert_false(tt__knowledge_noted(a.ctx, &here, &p, &c, &number));
+    close_store(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(each_dimension_counts), TEST(elsewhere),       TEST(circles),
-        TEST(kernels_of_ones_own),   TEST(what_is_shipped), TEST(the_order),
+        TEST(each_dimension_counts), TEST(elsewhere),        TEST(within),
+        TEST(kernels_of_ones_own),   TEST(what_is_shipped),  TEST(the_order),
+        TEST(the_nearest_of_many),   TEST(a_change_is_seen), TEST(a_damaged_problem_is_left_out),
+        TEST(answers_are_noted),
     };
     return cmocka_run_group_tests(tests, open_saxpy, close_saxpy);
 }
