@@ -33,23 +33,21 @@
 /* Runs by age. Ids do not show it, because a merge adds older runs later. */
 #define TT__RUN_AGE "(run.started_ms * 1048576 + (run.id & 1048575))"
 
-/* The trials of a GPU (?1), environment (?2), replayed or not (?3), operation (?4), kernel (?5), and problem (?6,
- * or -1). Of each kernel only the newest text; of a problem's finals only one run, because samples of one run
- * pair up by index. */
-#define TT__EXPORT_TRIALS \
-    "WITH mine AS MATERIALIZED (SELECT trial.*, config.text AS config, template.kernel, template.hash," \
-    "   template.id AS template_id, run.started_ms, " TT__RUN_AGE " AS age, operation.name" \
-    "  FROM trial JOIN run ON run.id = trial.run_id JOIN problem ON problem.id = trial.problem_id" TT__JOIN_OPERATION \
-    "  JOIN config ON config.id = trial.config_id JOIN template ON template.id = config.template_id" \
-    "  WHERE run.gpu_id = ?1 AND run.env_id = ?2 AND (run.source = 1) = ?3" \
-    "   AND (?4 IS NULL OR operation.name = ?4) AND (?5 IS NULL OR template.kernel = ?5)" \
-    "   AND (?6 < 0 OR trial.problem_id = ?6))," \
-    " text AS (SELECT template_id, max(age) FROM mine GROUP BY kernel, name)," \
-    " live AS MATERIALIZED (SELECT * FROM mine WHERE template_id IN (SELECT template_id FROM text))," \
-    " final AS (SELECT problem_id, run_id, max(age) FROM live WHERE stage = 1 GROUP BY problem_id)," \
-    " newest AS (SELECT *, max(age) FROM live WHERE stage = 0" \
-    "   OR (problem_id, run_id) IN (SELECT problem_id, run_id FROM final)" \
-    "  GROUP BY problem_id, stage, config_id)"
+/* The runs of a GPU (?1) in an environment (?2), replayed or not (?3), and problems from ?4 to ?5. */
+#define TT__EXPORT_RUN " CROSS JOIN run ON run.id = trial.run_id AND run.gpu_id = ?1 AND run.env_id = ?2 AND (run.source = 1) = ?3"
+#define TT__EXPORT_BETWEEN " trial.problem_id BETWEEN ?4 AND ?5"
+/* ?6: ids of templates, as JSON. */
+#define TT__EXPORT_LIVE " CROSS JOIN config ON config.id = trial.config_id" \
+    " AND config.template_id IN (SELECT value FROM json_each(?6))"
+/* The newest trials of a problem, which comes first and last. Of its finals only one run, because samples of one run pair
+ * up by index. The key of the table has the order of the groups. */
+#define TT__EXPORT_NEWEST \
+    "WITH newest AS (SELECT trial.*, template.kernel, config.text AS config, run.started_ms + trial.at_ms AS unix_ms," \
+    "   max(" TT__RUN_AGE ")" \
+    "  FROM trial" TT__EXPORT_RUN TT__EXPORT_LIVE " CROSS JOIN template ON template.id = config.template_id" \
+    "  WHERE" TT__EXPORT_BETWEEN " AND (trial.stage = 0 OR trial.run_id = (SELECT trial.run_id FROM trial" TT__EXPORT_RUN \
+    TT__EXPORT_LIVE " WHERE" TT__EXPORT_BETWEEN " AND trial.stage = 1 ORDER BY " TT__RUN_AGE " DESC LIMIT 1))" \
+    "  GROUP BY trial.problem_id, trial.stage, trial.config_id)"
 
 /* Rows of trials without a winner. */
 #define TT__NO_EVIDENCE " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.run_id = trial.run_id" \
@@ -189,27 +187,30 @@
         " " TT__GPU_COLS \
         " FROM run JOIN env ON env.id = run.env_id JOIN gpu ON gpu.id = run.gpu_id WHERE run.gpu_id = ?1" \
         " AND run.id IN (SELECT run_id FROM trial JOIN problem ON problem.id = trial.problem_id" TT__JOIN_OPERATION \
-        " WHERE (?2 IS NULL OR operation.name = ?2) AND (?4 < 0 OR problem.id = ?4) AND (?3 IS NULL OR EXISTS" \
-        "  (SELECT 1 FROM config JOIN template ON template.id = template_id WHERE config.id = config_id AND kernel = ?3)))" \
+        " WHERE trial.problem_id BETWEEN ?2 AND ?3 AND (?4 IS NULL OR operation.name = ?4) AND (?5 IS NULL OR EXISTS" \
+        "  (SELECT 1 FROM config JOIN template ON template.id = template_id WHERE config.id = config_id AND kernel = ?5)))" \
         " ORDER BY run.source = 1, " TT__RUN_AGE " DESC LIMIT 1") \
-    X(EXPORT_KERNELS, TT__EXPORT_TRIALS " SELECT DISTINCT kernel, hash FROM newest ORDER BY kernel, hash") \
-    X(EXPORT_PROBLEMS, TT__EXPORT_TRIALS " SELECT " TT__PROBLEM_COLS " FROM problem" TT__JOIN_OPERATION \
-        " WHERE problem.id IN (SELECT problem_id FROM newest) ORDER BY " TT__PROBLEM_ORDER) \
-    X(EXPORT_RESULTS, TT__EXPORT_TRIALS ", listed AS MATERIALIZED (SELECT problem.id," \
-        "   row_number() OVER (ORDER BY " TT__PROBLEM_ORDER ") - 1 AS place FROM problem" TT__JOIN_OPERATION \
-        "  WHERE problem.id IN (SELECT problem_id FROM newest))" \
-        " SELECT " TT__TRIAL_COLS ", trial.kernel, trial.config, trial.stage," \
-        " strftime('%Y-%m-%dT%H:%M:%fZ', (trial.started_ms + trial.at_ms) / 1000.0, 'unixepoch')," \
-        " listed.place, max(trial.weight <> 1) OVER (PARTITION BY trial.problem_id)" \
-        " FROM newest AS trial JOIN listed ON listed.id = trial.problem_id" \
-        " ORDER BY listed.place, trial.stage, trial.kernel, trial.config, trial.config_id") \
+    /* Of each kernel only the newest text. */ \
+    X(EXPORT_KERNELS, "WITH texts AS MATERIALIZED (SELECT operation_id, config.template_id, max(" TT__RUN_AGE ") AS age" \
+        "  FROM trial" TT__EXPORT_RUN " CROSS JOIN config ON config.id = trial.config_id" \
+        "  CROSS JOIN problem ON problem.id = trial.problem_id WHERE" TT__EXPORT_BETWEEN " GROUP BY operation_id, template_id)" \
+        " SELECT kernel, hash, template_id, max(age) FROM texts JOIN template ON template.id = template_id" \
+        " JOIN operation ON operation.id = operation_id WHERE (?6 IS NULL OR operation.name = ?6)" \
+        " AND (?7 IS NULL OR kernel = ?7) GROUP BY kernel, operation.name ORDER BY kernel, hash") \
+    X(EXPORT_PROBLEMS, "SELECT " TT__PROBLEM_COLS " FROM problem" TT__JOIN_OPERATION " WHERE problem.id BETWEEN ?4 AND ?5" \
+        " AND EXISTS (SELECT 1 FROM trial" TT__EXPORT_RUN TT__EXPORT_LIVE " WHERE trial.problem_id = problem.id)" \
+        " ORDER BY " TT__PROBLEM_ORDER) \
+    X(EXPORT_RESULTS, TT__EXPORT_NEWEST " SELECT " TT__TRIAL_COLS ", kernel, config, stage," \
+        " strftime('%Y-%m-%dT%H:%M:%fZ', unix_ms / 1000.0, 'unixepoch')," \
+        " (SELECT max(trial.weight <> 1) FROM trial WHERE" TT__EXPORT_BETWEEN ")" \
+        " FROM newest AS trial ORDER BY stage, kernel, config, config_id") \
     /* A configuration has no character that JSON would have to escape. */ \
-    X(EXPORT_PARAMETERS, TT__EXPORT_TRIALS ", one AS (SELECT ' ' || config AS text FROM newest LIMIT 1)" \
+    X(EXPORT_PARAMETERS, TT__EXPORT_NEWEST ", one AS (SELECT ' ' || config AS text FROM newest LIMIT 1)" \
         " SELECT key, value, instr(text, ' ' || key || '=') AS place FROM newest, one, json_each(iif(config = '', '{}'," \
         "  '{\"' || replace(replace(config, '=', '\":\"'), ' ', '\",\"') || '\"}')) GROUP BY key, value" \
         " ORDER BY place, CAST(value AS REAL), value") \
-    X(EXPORT_CACHE, TT__EXPORT_TRIALS " SELECT " TT__TRIAL_COLS ", trial.config, strftime('%Y-%m-%d %H:%M:%f+00:00'," \
-        " (trial.started_ms + trial.at_ms) / 1000.0, 'unixepoch'), max(trial.weight <> 1) OVER (), min(trial.stage)" \
+    X(EXPORT_CACHE, TT__EXPORT_NEWEST " SELECT " TT__TRIAL_COLS ", trial.config, strftime('%Y-%m-%d %H:%M:%f+00:00'," \
+        " unix_ms / 1000.0, 'unixepoch'), max(trial.weight <> 1) OVER (), min(trial.stage)" \
         " FROM newest AS trial GROUP BY trial.config_id ORDER BY trial.config") \
     X(RECORDED_TRIAL, "SELECT " TT__TRIAL_COLS " FROM template CROSS JOIN config CROSS JOIN trial" \
         " WHERE template.kernel = ?2 AND config.template_id = template.id AND config.text = ?3" \

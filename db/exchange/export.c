@@ -3,7 +3,9 @@
  * configurations changed. docs/recordings.md has the format. It also writes cache files of Kernel Tuner.
  */
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/json.h"
 #include "db/conn.h"
 #include "db/exchange/recording.h"
@@ -13,13 +15,17 @@ typedef struct export {
     tt__store *store;
     tt__recording_part part;
     const char *commit;
-    int64_t gpu_id, env_id, replayed, problem_id; /* problem_id -1: any */
+    int64_t gpu_id, env_id, replayed;
+    int64_t least, most;   /* ids of problems */
+    tt__str live;          /* ids of templates, as JSON */
+    size_t n_problems, at; /* at: the one whose results are being written */
+    int64_t *problems;
     tt__env env;
     tt__gpu gpu;
     char date[32];
     tt__str *out;
     bool weighed;
-    size_t n_rows;                /* of the statement under way */
+    size_t n_rows;                /* of the list under way */
     char kernel[TT__NAME_MAX];    /* the last one */
     tt__problem problem;          /* likewise */
     char parameter[TT__NAME_MAX]; /* the parameter whose values are being written */
@@ -33,15 +39,22 @@ static const char *error_word(tt__trial_status status) {
                                              : "RuntimeFailedConfig";
 }
 
-/* Milliseconds, the usual unit in T4 files, rounded to 1 / per_ms. */
-static void write_ms(tt__json *j, const char *key, double ms, double per_ms) {
-    tt__json_number(j, key, round(ms * per_ms) / per_ms, 12);
+enum { US = 3, NS = 6, TENTH_NS = 7 }; /* decimal places of milliseconds */
+
+/* Milliseconds, the usual unit in T4 files, rounded to so many decimal places. */
+static void write_ms(tt__json *j, const char *key, double ms, int places) {
+    static const double scale[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+    const double units = round(ms * scale[places]);
+    if (units >= 0 && units < 1e15)
+        tt__json_fixed(j, key, (int64_t)units, places);
+    else
+        tt__json_number(j, key, units / scale[places], 12);
 }
 
 static void write_measurement(tt__json *j, const char *name, double value, const char *unit) {
     tt__json_open(j, NULL, '{');
     tt__json_string(j, "name", name);
-    write_ms(j, "value", value, 1e7); /* 0.1 ns; other numbers are whole */
+    write_ms(j, "value", value, TENTH_NS); /* other numbers are whole */
     tt__json_string(j, "unit", unit);
     tt__json_close(j, '}');
 }
@@ -60,23 +73,21 @@ static void write_measurements(tt__json *j, const tt__trial *t, bool weighed) {
     tt__json_close(j, ']');
 }
 
-enum { NS_PER_MS = 1000000, US_PER_MS = 1000 };
-
 static void write_samples(tt__json *j, const char *key, const tt__trial *t) {
     tt__json_open(j, key, '[');
     for (int i = 0; i < t->n_samples; i++)
-        write_ms(j, NULL, (double)t->samples_us[i] * 1e-3, NS_PER_MS);
+        write_ms(j, NULL, (double)t->samples_us[i] * 1e-3, NS);
     tt__json_close(j, ']');
 }
 
 static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int at) {
     static const char *const unknown[] = {"framework", "search_algorithm",
                                           "validation"}; /* others add them up */
-    bool weighed = sqlite3_column_int(stmt, at + 5) != 0;
+    bool weighed = sqlite3_column_int(stmt, at + 4) != 0;
     tt__json j = {.out = x->out};
     tt__json_open(&j, NULL, '{');
     tt__json_string(&j, "kernel", tt__db_text(stmt, at));
-    tt__json_int(&j, "problem", sqlite3_column_int64(stmt, at + 4));
+    tt__json_int(&j, "problem", (int64_t)x->at);
     tt__json_string(&j, "stage", sqlite3_column_int(stmt, at + 2) == TT__STAGE_FINAL ? "final" : "screen");
     tt__json_config(&j, "configuration", tt__db_text(stmt, at + 1));
     tt__json_string(&j, "invalidity", tt__t4_words[t->status]);
@@ -86,8 +97,8 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
         tt__json_string(&j, "reason", t->reason);
     }
     tt__json_open(&j, "times", '{');
-    write_ms(&j, "compilation_time", t->compile_ms, US_PER_MS);
-    write_ms(&j, "compilation", t->compile_ms, US_PER_MS); /* the name used by Kernel Tuner and others */
+    write_ms(&j, "compilation_time", t->compile_ms, US);
+    write_ms(&j, "compilation", t->compile_ms, US); /* the name used by Kernel Tuner and others */
     for (size_t i = 0; x->part.kernel && i < TT__COUNT(unknown); i++)
         tt__json_int(&j, unknown[i], 0);
     write_samples(&j, "runtimes", t);
@@ -103,9 +114,12 @@ typedef tt_status (*row_fn)(export *x, sqlite3_stmt *stmt);
 
 static tt_status each_row(export *x, tt__sql sql, row_fn fn) {
     sqlite3_stmt *stmt;
-    tt_status status = tt__db_stmt(x->store, &stmt, sql, "iiitti", x->gpu_id, x->env_id, x->replayed,
-                                   x->part.op, x->part.kernel, x->problem_id);
-    for (x->n_rows = 0; tt__db_next(x->store, stmt, &status); x->n_rows++)
+    tt_status status = sql == TT__SQL_EXPORT_KERNELS
+                           ? tt__db_stmt(x->store, &stmt, sql, "iiiiitt", x->gpu_id, x->env_id, x->replayed,
+                                         x->least, x->most, x->part.op, x->part.kernel)
+                           : tt__db_stmt(x->store, &stmt, sql, "iiiiit", x->gpu_id, x->env_id, x->replayed,
+                                         x->least, x->most, tt__str_text(&x->live));
+    for (; tt__db_next(x->store, stmt, &status); x->n_rows++)
         status = fn(x, stmt);
     return status;
 }
@@ -114,38 +128,61 @@ static void next_line(export *x) {
     tt__str_add(x->out, x->n_rows ? ",\n" : "\n");
 }
 
+/* The kernel's newest text. */
+static tt_status keep_kernel(export *x, sqlite3_stmt *stmt) {
+    const char *kernel = tt__db_text(stmt, 0);
+    tt__copy(x->kernel, sizeof x->kernel, kernel ? kernel : "");
+    tt__str_addf(&x->live, "%s%lld", x->n_rows ? "," : "", (long long)sqlite3_column_int64(stmt, 2));
+    return kernel ? tt__str_check(&x->live) : tt__fail_memory(0);
+}
+
 static tt_status write_kernel_row(export *x, sqlite3_stmt *stmt) {
-    const char *kernel = tt__db_text(stmt, 0), *hash = tt__db_text(stmt, 1);
-    if (!kernel || !hash)
+    const char *hash = tt__db_text(stmt, 1);
+    TT_TRY(keep_kernel(x, stmt));
+    if (!hash)
         return tt__fail_memory(0);
     tt__json j = {.out = x->out};
     next_line(x);
-    tt__json_string(&j, kernel, hash);
+    tt__json_string(&j, x->kernel, hash);
     return TT_OK;
 }
 
+static tt_status each_kernel(export *x, row_fn fn) {
+    tt__str_add(&x->live, "[");
+    TT_TRY(each_row(x, TT__SQL_EXPORT_KERNELS, fn));
+    tt__str_add(&x->live, "]");
+    return tt__str_check(&x->live);
+}
+
+static tt_status keep_problem(export *x, sqlite3_stmt *stmt) {
+    enum { ID = 4 };
+    TT_TRY(TT__GROW(x->problems, x->n_problems));
+    x->problems[x->n_problems++] = sqlite3_column_int64(stmt, ID);
+    return tt__db_problem_read(x->store, stmt, 0, &x->problem);
+}
+
 static tt_status write_problem_row(export *x, sqlite3_stmt *stmt) {
-    tt__problem p;
-    TT_TRY(tt__db_problem_read(x->store, stmt, 0, &p));
+    const tt__problem *p = &x->problem;
+    TT_TRY(keep_problem(x, stmt));
     tt__json j = {.out = x->out};
     next_line(x);
     tt__json_open(&j, NULL, '{');
-    tt__json_string(&j, "op", p.op);
-    for (int i = 0; i < p.n; i++) {
-        const tt__setting *v = &p.settings[i];
+    tt__json_string(&j, "op", p->op);
+    for (int i = 0; i < p->n; i++) {
+        const tt__setting *v = &p->settings[i];
         if (v->type == TT__TYPE_NONE)
             tt__json_int(&j, v->name, v->number);
         else
             tt__json_string(&j, v->name, tt__types[v->type].name);
     }
-    if (p.moved_bytes > 0)
-        tt__json_number(&j, "moved_bytes", p.moved_bytes, 17);
-    if (p.warm)
+    if (p->moved_bytes > 0)
+        tt__json_number(&j, "moved_bytes", p->moved_bytes, 17);
+    if (p->warm)
         tt__json_true(&j, "warm");
-    if (p.unverified)
+    if (p->unverified)
         tt__json_true(&j, "unverified");
-    if (*p.text)
-        tt__json_string(&j, "text", p.text);
+    if (*p->text)
+        tt__json_string(&j, "text", p->text);
     tt__json_close(&j, '}');
     return TT_OK;
 }
@@ -153,12 +190,12 @@ static tt_status write_problem_row(export *x, sqlite3_stmt *stmt) {
 static tt_status write_result_row(export *x, sqlite3_stmt *stmt) {
     tt__trial trial;
     TT_TRY(tt__trial_read(x->store, stmt, &trial));
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 5; i++)
         if (!sqlite3_column_text(stmt, TT__TRIAL_COL_COUNT + i))
             return tt__fail_memory(0);
     next_line(x);
     write_result(x, &trial, stmt, TT__TRIAL_COL_COUNT);
-    return TT_OK;
+    return tt__str_check(x->out);
 }
 
 static tt_status fail_none(const export *x) {
@@ -172,13 +209,14 @@ static tt_status fail_none(const export *x) {
 static tt_status choose(export *x) {
     sqlite3_stmt *stmt;
     bool row;
-    x->problem_id = -1;
-    if (x->part.problem)
-        TT_TRY(tt__store_known_problem(x->store, x->part.problem, &x->problem_id));
-    if (x->part.problem && x->problem_id < 0)
-        return fail_none(x);
-    TT_TRY(tt__db_stmt(x->store, &stmt, TT__SQL_EXPORT_ENV, "itti", x->gpu_id, x->part.op, x->part.kernel,
-                       x->problem_id));
+    x->least = INT64_MIN;
+    x->most = INT64_MAX;
+    if (x->part.problem) {
+        TT_TRY(tt__store_known_problem(x->store, x->part.problem, &x->least));
+        x->most = x->least;
+    }
+    TT_TRY(tt__db_stmt(x->store, &stmt, TT__SQL_EXPORT_ENV, "iiitt", x->gpu_id, x->least, x->most, x->part.op,
+                       x->part.kernel));
     tt_status status = tt__db_step(x->store, stmt, &row);
     if (status == TT_OK && row) {
         x->env_id = sqlite3_column_int64(stmt, 0);
@@ -219,26 +257,21 @@ static tt_status write_all(export *x) {
     TT_TRY(choose(x));
     write_head(x);
     tt__str_add(x->out, ",\n\"kernels\":{");
-    TT_TRY(each_row(x, TT__SQL_EXPORT_KERNELS, write_kernel_row));
+    TT_TRY(each_kernel(x, write_kernel_row));
     tt__str_add(x->out, "\n},\n\"problems\":[");
+    x->n_rows = 0;
     TT_TRY(each_row(x, TT__SQL_EXPORT_PROBLEMS, write_problem_row));
     tt__str_add(x->out, "\n]},\n\"results\":[");
-    TT_TRY(each_row(x, TT__SQL_EXPORT_RESULTS, write_result_row));
+    x->n_rows = 0;
+    for (; x->at < x->n_problems; x->at++) { /* one by one, so that nothing large is sorted */
+        x->least = x->most = x->problems[x->at];
+        TT_TRY(each_row(x, TT__SQL_EXPORT_RESULTS, write_result_row));
+    }
     tt__str_add(x->out, "\n]}\n");
     return tt__str_check(x->out);
 }
 
 /* ---- A cache file of Kernel Tuner -------------------------------------------------------------- */
-
-static tt_status keep_kernel(export *x, sqlite3_stmt *stmt) {
-    const char *kernel = tt__db_text(stmt, 0);
-    tt__copy(x->kernel, sizeof x->kernel, kernel ? kernel : "");
-    return kernel ? TT_OK : tt__fail_memory(0);
-}
-
-static tt_status keep_problem(export *x, sqlite3_stmt *stmt) {
-    return tt__db_problem_read(x->store, stmt, 0, &x->problem);
-}
 
 /* One statement has the names, each with its first value, and one all values. */
 static tt_status write_name_row(export *x, sqlite3_stmt *stmt) {
@@ -304,9 +337,9 @@ static tt_status write_cache_row(export *x, sqlite3_stmt *stmt) {
     tt__json_open(&j, NULL, '{');
     tt__json_settings(&j, config);
     if (t.status == TT__TRIAL_OK) {
-        write_ms(&j, "time", t.time_us * 1e-3, 1e7);
+        write_ms(&j, "time", t.time_us * 1e-3, TENTH_NS);
         if (x->weighed)
-            write_ms(&j, "weighed_time", t.time_us * t.weight * 1e-3, 1e7);
+            write_ms(&j, "weighed_time", t.time_us * t.weight * 1e-3, TENTH_NS);
         write_samples(&j, "times", &t);
     } else {
         tt__json_string(&j, x->weighed ? "weighed_time" : "time", error_word(t.status));
@@ -314,8 +347,8 @@ static tt_status write_cache_row(export *x, sqlite3_stmt *stmt) {
     }
     for (int i = 0; i < t.n_samples; i++)
         sum_us += (double)t.samples_us[i];
-    write_ms(&j, "compile_time", t.compile_ms, US_PER_MS);
-    write_ms(&j, "benchmark_time", sum_us * 1e-3, NS_PER_MS);
+    write_ms(&j, "compile_time", t.compile_ms, US);
+    write_ms(&j, "benchmark_time", sum_us * 1e-3, NS);
     for (size_t i = 0; i < TT__COUNT(unknown); i++)
         tt__json_int(&j, unknown[i], 0);
     tt__json_string(&j, "timestamp", stamp);
@@ -335,15 +368,16 @@ static void write_problem_size(tt__json *j, const tt__problem *p) {
 }
 
 static tt_status check_one(export *x) {
-    TT_TRY(each_row(x, TT__SQL_EXPORT_KERNELS, keep_kernel));
-    size_t kernels = x->n_rows;
+    TT_TRY(each_kernel(x, keep_kernel));
+    const size_t kernels = x->n_rows;
     TT_TRY(each_row(x, TT__SQL_EXPORT_PROBLEMS, keep_problem));
-    return kernels == 1 && x->n_rows == 1 ? TT_OK
-                                          : tt__fail(TT_E_INVALID,
-                                                     "a cache file is of one kernel and one problem, and "
-                                                     "here are trials of %zu and %zu: choose "
-                                                     "with --kernel, and --problem, --size or --shape",
-                                                     kernels, x->n_rows);
+    if (kernels != 1 || x->n_problems != 1)
+        return tt__fail(TT_E_INVALID,
+                        "a cache file is of one kernel and one problem, and here are trials of %zu and %zu: "
+                        "choose with --kernel, and --problem, --size or --shape",
+                        kernels, x->n_problems);
+    x->least = x->most = *x->problems;
+    return TT_OK;
 }
 
 static tt_status write_cache(export *x) {
@@ -362,6 +396,7 @@ static tt_status write_cache(export *x) {
     tt__str_add(x->out, *x->parameter ? "]\n},\n" : "},\n");
     TT_TRY(each_row(x, TT__SQL_EXPORT_CACHE, keep_weighed));
     tt__str_addf(x->out, "\"objective\":\"%s\",\n\"cache\":{", x->weighed ? "weighed_time" : "time");
+    x->n_rows = 0;
     TT_TRY(each_row(x, TT__SQL_EXPORT_CACHE, write_cache_row));
     tt__str_add(x->out, "}\n}"); /* Kernel Tuner takes a file with this end for complete */
     return tt__str_check(x->out);
@@ -374,7 +409,10 @@ static tt_status in_transaction(export *x, const tt__recording_part *part, tt_st
         x->part = *part;
     if (own)
         TT_TRY(tt__db_exec(x->store, TT__SQL_BEGIN_READING, ""));
-    return tt__db_end(x->store, own, write(x));
+    tt_status status = tt__db_end(x->store, own, write(x));
+    tt__str_free(&x->live);
+    free(x->problems);
+    return status;
 }
 
 tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const tt__recording_part *part,

@@ -6,10 +6,20 @@
 
 #include "base/clean.h"
 
+static bool is_plain(char c) {
+    return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
 static void quote(tt__str *out, const char *text, size_t n) {
     tt__str_add(out, "\"");
     for (size_t i = 0, bytes; i < n; i += bytes) {
         unsigned char c = (unsigned char)text[i];
+        for (bytes = 0; i + bytes < n && is_plain(text[i + bytes]);)
+            bytes++;
+        if (bytes) {
+            tt__str_addn(out, &text[i], bytes);
+            continue;
+        }
         bytes = tt__utf8_length(&text[i]);
         bool whole = bytes && bytes <= n - i, control = whole && tt__is_control(&text[i]);
         bytes = whole ? bytes : 1;
@@ -72,6 +82,20 @@ void tt__json_number(tt__json *j, const char *key, double value, int digits) {
         tt__str_addf(j->out, "%.*g", digits, value);
     else
         tt__str_add(j->out, "null");
+}
+
+void tt__json_fixed(tt__json *j, const char *key, int64_t units, int places) {
+    char text[24], *at = text + sizeof text;
+    bool digits = false; /* of a fraction, a zero at the end is not written */
+    begin_key(j, key);
+    for (uint64_t left = (uint64_t)units; places >= 0 || left; left /= 10, places--) {
+        digits = digits || left % 10 || places <= 0;
+        if (digits)
+            *--at = (char)('0' + left % 10);
+        if (digits && places == 1)
+            *--at = '.';
+    }
+    tt__str_addn(j->out, at, (size_t)(text + sizeof text - at));
 }
 
 void tt__json_value(tt__json *j, const char *key, size_t n_key, const char *value, size_t n) {

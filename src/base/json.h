@@ -22,6 +22,8 @@ void tt__json_true(tt__json *j, const char *key);
 void tt__json_int(tt__json *j, const char *key, int64_t value);
 /* Writes `digits` significant digits. A value that is not finite becomes null. */
 void tt__json_number(tt__json *j, const char *key, double value, int digits);
+/* Writes units / 10^places, which is 0 or more, without an exponent. */
+void tt__json_fixed(tt__json *j, const char *key, int64_t units, int places);
 /* A value of a configuration, n characters: 32 is a number, fast a string. */
 void tt__json_value(tt__json *j, const char *key, size_t n_key, const char *value, size_t n);
 /* Writes "TILE_DIM=32 MODE=fast" as members of the object that is open. */

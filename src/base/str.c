@@ -3,12 +3,27 @@
  */
 #include "base/str.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 
+enum { PIECE_BYTES = 1 << 16 };
+
+static void write_piece(tt__str *s) {
+    errno = 0;
+    if (!s->failed && s->len && fwrite(s->text, 1, s->len, s->to) != s->len) {
+        s->error = errno ? errno : EIO;
+        s->failed = true;
+    }
+    s->written += s->len;
+    s->len = 0;
+}
+
 static bool reserve(tt__str *s, size_t more) {
+    if (s->to && s->len >= PIECE_BYTES)
+        write_piece(s);
     if (s->failed)
         return false;
     if (s->len + more + 1 <= s->cap)
@@ -40,16 +55,22 @@ void tt__str_add(tt__str *s, const char *text) {
 }
 
 void tt__str_addf(tt__str *s, const char *fmt, ...) {
+    enum { USUAL = 60 };
     va_list args;
-    va_start(args, fmt);
-    int n = tt__vformat(NULL, 0, fmt, args);
-    va_end(args);
-    if (n < 0 || !reserve(s, (size_t)n))
+    if (!reserve(s, USUAL))
         return;
     va_start(args, fmt);
-    tt__vformat(s->text + s->len, (size_t)n + 1, fmt, args);
+    int n = tt__vformat(s->text + s->len, s->cap - s->len, fmt, args);
     va_end(args);
-    s->len += (size_t)n;
+    if (n >= 0 && (size_t)n >= s->cap - s->len && reserve(s, (size_t)n)) {
+        va_start(args, fmt);
+        n = tt__vformat(s->text + s->len, (size_t)n + 1, fmt, args);
+        va_end(args);
+    }
+    if (n < 0 || s->failed)
+        s->text[s->len] = '\0';
+    else
+        s->len += (size_t)n;
 }
 
 void tt__str_add_word(tt__str *s, const char *word) {
@@ -70,7 +91,15 @@ const char *tt__str_text(const tt__str *s) {
 }
 
 tt_status tt__str_check(const tt__str *s) {
+    if (s->error)
+        return tt__fail(TT_E_IO, "cannot write: %s", strerror(s->error));
     return s->failed ? tt__fail_memory(s->cap * 2) : TT_OK;
+}
+
+tt_status tt__str_flush(tt__str *s) {
+    if (s->to)
+        write_piece(s);
+    return tt__str_check(s);
 }
 
 void tt__copy(char *out, size_t size, const char *text) {

@@ -1,6 +1,7 @@
 /*
  * A string that grows. After a failed allocation, appending does nothing: check once at the end. Start with
- * `tt__str s = {0};`. tt__str_free frees it and makes it empty again.
+ * `tt__str s = {0};`. tt__str_free frees it and makes it empty again. With `{.to = file}` the file gets the
+ * text in pieces, and only the last piece is in memory.
  */
 #ifndef TT_BASE_STR_H
 #define TT_BASE_STR_H
@@ -8,6 +9,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -15,6 +17,9 @@ typedef struct tt__str {
     char *text; /* NUL-terminated after the first append; NULL before */
     size_t len, cap;
     bool failed;
+    int error; /* errno of a write that failed */
+    FILE *to;
+    size_t written; /* bytes */
 } tt__str;
 
 void tt__str_add(tt__str *s, const char *text);
@@ -26,8 +31,10 @@ void tt__str_free(tt__str *s);
 
 /* The text, "" when empty; borrowed. */
 const char *tt__str_text(const tt__str *s);
-/* TT_OK, or TT_E_NO_MEMORY if an append failed. */
+/* TT_OK, or TT_E_NO_MEMORY if an append failed (TT_E_IO: a write to the file). */
 tt_status tt__str_check(const tt__str *s);
+/* Writes the last piece. */
+tt_status tt__str_flush(tt__str *s);
 
 /* Copies at most size-1 bytes and always terminates. */
 void tt__copy(char *out, size_t size, const char *text);

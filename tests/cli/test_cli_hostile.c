@@ -232,7 +232,7 @@ static void says_what_ran_out(void **state) {
                     "$TUNE help --man >/dev/full");
     expect_in_shell(2, "cannot write to standard output: No space left on device",
                     "$TUNE list --json >/dev/full");
-    expect_in_shell(2, "cannot write the report: No space left on device",
+    expect_in_shell(2, "cannot write to standard output: No space left on device",
                     "$TUNE report --json --device replay:$TT_RECORDING >/dev/full");
     expect_in_shell(2, "cannot write full: No space left on device", /* what was there stays */
                     "cd %s; ln -s /dev/full full; $TUNE report --device replay:$TT_RECORDING --output full; "

@@ -43,31 +43,33 @@ static tt_status choose_part(tt__recording_part *out, tt__template_set *set, tt_
     return TT_OK;
 }
 
-static tt_status export(const tt__cli_args *args) {
-    tt__store *store = NULL;
-    tt__str text = {0};
-    tt__template_set templates = {0};
+typedef struct writing {
+    const tt__cli_args *args;
+    tt__store *store;
+    int64_t gpu_id;
     tt__recording_part part;
+} writing;
+
+static tt_status fill(tt__str *out, void *user) {
+    const writing *w = user;
+    if (is_cache(w->args))
+        return tt__recording_export_cache(w->store, w->gpu_id, &w->part, out);
+    return tt__recording_export(w->store, w->gpu_id, &w->part, w->args->commit ? w->args->commit : "", out);
+}
+
+static tt_status export(const tt__cli_args *args) {
+    writing w = {.args = args};
+    tt__template_set templates = {0};
     tt__problem problem;
     tt__gpu gpu;
-    int64_t gpu_id;
     tt_status status;
-    TT_GOTO(choose_part(&part, &templates, &problem, args));
-    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
-    TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
-    if (is_cache(args))
-        TT_GOTO(tt__recording_export_cache(store, gpu_id, &part, &text));
-    else
-        TT_GOTO(tt__recording_export(store, gpu_id, &part, args->commit ? args->commit : "", &text));
-    TT_GOTO(tt__str_check(&text));
-    if (args->output)
-        status = tt__cli_write(args->output, "wb", tt__str_text(&text), text.len);
-    else
-        fwrite(tt__str_text(&text), 1, text.len, stdout);
+    TT_GOTO(choose_part(&w.part, &templates, &problem, args));
+    TT_GOTO(tt__cli_store_open(&w.store, args, TT__STORE_READ_ONLY));
+    TT_GOTO(tt__store_find_gpu(w.store, args->gpu, &gpu, &w.gpu_id));
+    TT_GOTO(tt__cli_write(args->output, "wb", fill, &w));
 out:
-    tt__str_free(&text);
     tt__template_set_close(&templates);
-    tt__store_close(&store);
+    tt__store_close(&w.store);
     return status;
 }
 

@@ -13,14 +13,19 @@ static tt_status check(const tt__cli_args *args) {
                           args->n_files);
 }
 
+static tt_status fill(tt__str *out, void *user) {
+    const tt__cli_args *args = user;
+    tt__str_add(out, tt__cli_files[args->transpose ? TT__FILE_NEW_TRANSPOSE : TT__FILE_NEW_KERNEL].source);
+    return TT_OK;
+}
+
 static int run(const tt__cli_args *args) {
     const char *path = args->files[0];
-    const char *text = tt__cli_files[args->transpose ? TT__FILE_NEW_TRANSPOSE : TT__FILE_NEW_KERNEL].source;
     tt__str word = {0};
     tt__str_add_word(&word, path);
     tt_status status = tt__str_check(&word);
     if (status == TT_OK)
-        status = tt__cli_write(path, "wx", text, strlen(text));
+        status = tt__cli_write(path, "wx", fill, (void *)args);
     if (status == TT_OK && !args->transpose)
         printf("%s computes y = a * x + y, with every annotation explained. From here:\n"
                "  tune check %s\n"

@@ -1,8 +1,6 @@
 /*
  * `tune report`: what was tuned, as a page to show, or as data.
  */
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tuner/cli/commands/sharing.h"
@@ -10,21 +8,30 @@
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
 
+typedef struct writing {
+    const tt__cli_args *args;
+    tt__report report;
+    size_t bytes;
+} writing;
+
+static tt_status fill(tt__str *out, void *user) {
+    writing *w = user;
+    const tt__cli_args *args = w->args;
+    tt_status status = (args->json  ? tt__report_json
+                        : args->csv ? tt__report_csv
+                                    : tt__report_html)(out, &w->report);
+    w->bytes = out->written + out->len;
+    return status;
+}
+
 static int run(const tt__cli_args *args) {
-    tt__report r;
-    tt__str text = {0};
-    tt_status status = tt__report_open(&r, args);
+    writing w = {.args = args};
+    tt_status status = tt__report_open(&w.report, args);
     if (status == TT_OK)
-        status = (args->json ? tt__report_json : args->csv ? tt__report_csv : tt__report_html)(&text, &r);
+        status = tt__cli_write(args->output, "wb", fill, &w);
     if (status == TT_OK && args->output)
-        status = tt__cli_write(args->output, "wb", tt__str_text(&text), text.len);
-    else if (status == TT_OK &&
-             (fwrite(tt__str_text(&text), 1, text.len, stdout) != text.len || fflush(stdout) != 0))
-        status = tt__fail(TT_E_IO, "cannot write the report: %s", strerror(errno));
-    if (status == TT_OK && args->output)
-        fprintf(stderr, "tune: wrote %s, %.0f KB\n", args->output, (double)text.len / 1e3);
-    tt__report_close(&r);
-    tt__str_free(&text);
+        fprintf(stderr, "tune: wrote %s, %.0f KB\n", args->output, (double)w.bytes / 1e3);
+    tt__report_close(&w.report);
     return tt__cli_fail(status);
 }
 

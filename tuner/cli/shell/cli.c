@@ -203,21 +203,33 @@ static bool give_rights(int fd, const struct stat *old) {
            fchmod(fd, old->st_mode & 07777) == 0;
 }
 
-/* Writes and closes a file. Returns 0, or errno. */
-static int put(FILE *f, const char *text, size_t n, bool sync) {
+typedef struct filling {
+    tt__cli_fill_fn fill;
+    void *user;
+    tt_status status; /* not TT_OK: it failed, not the file */
+} filling;
+
+enum { IN_PLACE = -1, NOT_FILLED = -2 };
+
+static int flush_file(FILE *f, bool sync) {
     errno = 0;
-    bool failed = fwrite(text, 1, n, f) != n || fflush(f) != 0 || (sync && fsync(fileno(f)) != 0);
-    int error = failed ? errno : 0;
-    if (fclose(f) != 0 && !failed)
-        return errno;
-    return failed && !error ? EIO : error;
+    return fflush(f) == 0 && (!sync || fsync(fileno(f)) == 0) ? 0 : errno ? errno : EIO;
 }
 
-enum { IN_PLACE = -1 };
+/* Fills a file. Returns 0, errno, or NOT_FILLED. */
+static int fill_file(FILE *f, filling *what, bool sync) {
+    tt__str out = {.to = f};
+    what->status = what->fill(&out, what->user);
+    if (what->status == TT_OK)
+        what->status = tt__str_flush(&out);
+    int error = out.error ? out.error : what->status != TT_OK ? NOT_FILLED : flush_file(f, sync);
+    tt__str_free(&out);
+    return error;
+}
 
-/* Puts a new file in the place of an old one. Returns 0, errno, or IN_PLACE: the old one can only be written
- * to. */
-static int replace(const char *path, const char *text, size_t n) {
+/* Puts a new file in the place of an old one. Returns 0, errno, NOT_FILLED, or IN_PLACE: the old one can only
+ * be written to. */
+static int replace(const char *path, filling *what) {
     char real[PATH_MAX], part[PATH_MAX + 64];
     struct stat old;
     if (!can_replace(path, real, &old))
@@ -228,11 +240,9 @@ static int replace(const char *path, const char *text, size_t n) {
     FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!f)
         return errno == ENOSPC || errno == EDQUOT ? errno : IN_PLACE; /* the folder is read-only, say */
-    int error = IN_PLACE;
-    if (old.st_nlink && !give_rights(fd, &old))
-        fclose(f);
-    else
-        error = put(f, text, n, true);
+    int error = old.st_nlink && !give_rights(fd, &old) ? IN_PLACE : fill_file(f, what, true);
+    if (fclose(f) != 0 && !error)
+        error = errno;
     if (!error && rename(part, real) == 0)
         return 0;
     if (!error) /* a file that is mounted cannot be replaced */
@@ -241,18 +251,43 @@ static int replace(const char *path, const char *text, size_t n) {
     return error;
 }
 
-tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n) {
+/* All of the text is there before the file is touched. */
+static int write_in_place(const char *path, const char *mode, filling *what) {
     const bool is_new = mode[1] == 'x';
-    int error = is_new ? IN_PLACE : replace(path, text, n);
-    if (error == IN_PLACE) {
-        FILE *f = fopen(path, mode);
-        if (!f && is_new && errno == EEXIST)
-            return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
-        error = f ? put(f, text, n, false) : errno;
-        if (f && error && is_new)
+    tt__str text = {0};
+    int error = NOT_FILLED;
+    what->status = what->fill(&text, what->user);
+    if (what->status == TT_OK)
+        what->status = tt__str_check(&text);
+    FILE *f = what->status == TT_OK ? fopen(path, mode) : NULL;
+    if (f) {
+        errno = 0;
+        bool whole = fwrite(tt__str_text(&text), 1, text.len, f) == text.len;
+        error = whole ? flush_file(f, false) : errno ? errno : EIO;
+        if (fclose(f) != 0 && !error)
+            error = errno;
+        if (error && is_new)
             remove(path);
+    } else if (what->status == TT_OK) {
+        error = errno;
     }
-    return error ? tt__fail(TT_E_IO, "cannot write %s: %s", path, strerror(error)) : TT_OK;
+    tt__str_free(&text);
+    return error;
+}
+
+tt_status tt__cli_write(const char *path, const char *mode, tt__cli_fill_fn fill, void *user) {
+    const bool is_new = path && mode[1] == 'x';
+    filling what = {.fill = fill, .user = user};
+    int error = !path ? fill_file(stdout, &what, false) : is_new ? IN_PLACE : replace(path, &what);
+    if (error == IN_PLACE)
+        error = write_in_place(path, mode, &what);
+    if (error == NOT_FILLED)
+        return what.status;
+    if (error == EEXIST && is_new)
+        return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
+    return error
+               ? tt__fail(TT_E_IO, "cannot write %s: %s", path ? path : "to standard output", strerror(error))
+               : TT_OK;
 }
 
 tt_status tt__cli_print_json(tt__json *j) {

@@ -162,11 +162,12 @@ typedef struct tt__cli_number {
     int digits;
 } tt__cli_number;
 void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers);
-/* Writes a file. After a failure the old one is as it was, and no partial file remains. With the mode "wx" it
+/* Writes a file, which `fill` fills; NULL: standard output. After a failure the old one is as it was, and no partial file remains. With the mode "wx" it
  * must be new. A file that cannot be replaced is written in place, and a failure leaves a part there. That is
  * a device, or a file in a read-only folder. Or it is mounted, open here, or has a second name or another
  * owner. Or its group cannot be given, and has rights of its own. */
-tt_status tt__cli_write(const char *path, const char *mode, const char *text, size_t n);
+typedef tt_status (*tt__cli_fill_fn)(tt__str *out, void *user);
+tt_status tt__cli_write(const char *path, const char *mode, tt__cli_fill_fn fill, void *user);
 /* Closes the object, prints it and a newline, and frees the text. */
 tt_status tt__cli_print_json(tt__json *j);
 
