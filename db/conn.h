@@ -15,6 +15,8 @@ struct tt__store {
     char *path;
     tt__store_mode mode;
     bool foreign;         /* others may have written the file */
+    bool in_file;         /* it is a file, and counts as open */
+    unsigned forks;       /* of this process and its parents, when the store was opened */
     bool grouped;         /* between tt__store_begin and tt__store_commit */
     double patience_s;    /* how long to wait for other processes */
     double deadline_s;    /* end of the current wait; 0: none */

@@ -5,6 +5,8 @@
 #include "db/store.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -15,6 +17,44 @@
 #include "db/path.h"
 
 enum { APPLICATION_ID = 0x54547531 }; /* "TTu1" at offset 68 of the file */
+
+/* ---- Forks ------------------------------------------------------------------------------------ */
+
+/* A child of fork inherits SQLite's list of the locks that this process holds, but not the locks. A file that
+ * it opens again, or closes, is then used without any, and gets damaged. */
+static atomic_uint forks;     /* of this process and its parents */
+static atomic_int open_files; /* stores that are open here */
+static atomic_bool inherited; /* some were when this process was forked */
+
+static void in_child(void) {
+    atomic_fetch_add(&forks, 1);
+    if (atomic_exchange(&open_files, 0) > 0)
+        atomic_store(&inherited, true);
+}
+
+static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+bool tt__store_forked(const tt__store *store) {
+    return store->forks != atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+static tt_status count_open(tt__store *s) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    if (atomic_load(&inherited))
+        return tt__fail(
+            TT_E_DB,
+            "%s: cannot open a store in this process, which was forked while one was open: SQLite's "
+            "locks would be lost. Close all contexts before the fork, or start the process anew (in "
+            "Python: multiprocessing with \"spawn\")",
+            s->path);
+    s->forks = atomic_load(&forks);
+    s->in_file = strcmp(s->path, ":memory:") != 0;
+    atomic_fetch_add(&open_files, s->in_file);
+    return TT_OK;
+}
 
 /* ---- What is in the file --------------------------------------------------------------------- */
 
@@ -320,6 +360,10 @@ void tt__store_discard(tt__store **store) {
     tt__store *s = *store;
     if (!s)
         return;
+    if (tt__store_forked(s)) {
+        tt__store_close(store);
+        return;
+    }
     finalize_all(s);
     if (strcmp(s->path, ":memory:") != 0 && is_empty_and_ours(s))
         unlink(s->path);
@@ -330,8 +374,11 @@ void tt__store_close(tt__store **store) {
     tt__store *s = *store;
     if (!s)
         return;
-    finalize_all(s);
-    sqlite3_close(s->db);
+    if (!tt__store_forked(s)) {
+        finalize_all(s);
+        sqlite3_close(s->db);
+        atomic_fetch_sub(&open_files, s->in_file);
+    }
     free(s->path);
     free(s);
     *store = NULL;
@@ -365,7 +412,9 @@ static tt_status open_store(tt__store **out, const char *path, tt__store_mode mo
     s->patience_s = PATIENCE_S;
     s->read_until_s = foreign ? until_s(path) : 0;
     const bool made = mode == TT__STORE_READ_WRITE && access(path, F_OK) != 0 && errno == ENOENT;
-    tt_status status = strcmp(path, ":memory:") == 0 ? open_memory(s, foreign ? "" : path) : open_file(s);
+    tt_status status = count_open(s);
+    if (status == TT_OK)
+        status = strcmp(path, ":memory:") == 0 ? open_memory(s, foreign ? "" : path) : open_file(s);
     if (status != TT_OK && made)
         tt__store_discard(&s);
     if (status != TT_OK) {

@@ -36,6 +36,9 @@ void tt__store_discard(tt__store **store);
 /* Sets a function that this thread calls while it waits for another process or reads for long. When the
  * function returns non-zero, the call fails with TT_E_INTERRUPTED within a second. NULL: none. */
 void tt__store_stop_when(int (*asked)(void *user), void *user);
+/* Was it opened in a process that has forked since, and is this the child? It must not be used then.
+ * tt__store_close frees its memory, and leaves the file alone. */
+bool tt__store_forked(const tt__store *store);
 /* The path it was opened with; borrowed. */
 const char *tt__store_path(const tt__store *store);
 

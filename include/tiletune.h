@@ -22,7 +22,11 @@
  * NULL handle is TT_E_INVALID. Functions that free ignore NULL.
  *
  * Threads: many threads may use one tt_ctx at once, except in tt_close. A tt_plan is immutable. Any thread
- * may launch it if the plan's CUDA context is current there. Neither may be used in a child after fork.
+ * may launch it if the plan's CUDA context is current there.
+ *
+ * Processes: after fork neither may be used in the child (TT_E_INVALID), where tt_close only forgets. If a
+ * context was open at the fork, the child cannot open one either (TT_E_DB), because SQLite's locks do not
+ * survive. Close all contexts before the fork, or let the child exec a program.
  *
  * Manners: the library never prints, never exits and never changes the environment. It works in the CUDA
  * context that is current in the caller's thread.
@@ -128,9 +132,9 @@ typedef struct tt_open_opts {
  * the system store ($TILETUNE_SYSTEM_DB or /etc/tiletune/tiletune.db; "" means none) and the winners that
  * come with the library.
  *
- * TT_E_DB: a store is no database, damaged, of a newer schema, writable by others, or cannot be reached. This
- * holds for a file that $TILETUNE_SYSTEM_DB names, too. TT_E_TEMPLATE, TT_E_IO: a file among `templates` is
- * bad. */
+ * TT_E_DB: a store is no database, damaged, of a newer schema, writable by others, or cannot be reached, or
+ * there is no `lock_file`. This holds for a file that $TILETUNE_SYSTEM_DB names, too. After a fork see above.
+ * TT_E_TEMPLATE, TT_E_IO: a file among `templates` is bad. */
 TT_API tt_status tt_open(tt_ctx **out, const tt_open_opts *opts);
 
 /* Frees *ctx and the plans that tt_transpose cached in it, and sets it to NULL. Plans from tt_plan_create

@@ -155,7 +155,8 @@ def lock(path: "str | os.PathLike[str]", *, default: bool = False) -> Context:
 
 
 def _forget() -> None:
-    """In a child after fork: neither the store nor a plan may be used there."""
+    """In a child after fork: neither the store nor a plan may be used there. The library opens a store there only if the
+    parent had none open."""
     global handle, _current, _lock
     handle = _current = None
     _lock = threading.Lock()

@@ -43,6 +43,10 @@ tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) 
     *out = (tt__question){.templates = NULL};
     if (!ctx)
         return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");
+    if (tt__store_forked(ctx->store)) /* also before its locks, which a thread of the parent may have held */
+        return tt__fail(TT_E_INVALID, "the context was opened before this process was forked, and serves the "
+                                      "parent only: start the process anew (in Python: multiprocessing with "
+                                      "\"spawn\")");
     TT_TRY(TT__SIZED_IN(&p, in, 0, tt_problem));
     if (p.kernel && (p.op || p.kernel->ctx != ctx))
         return tt__fail(TT_E_INVALID, "kernel %s: %s", p.kernel->t->kernel,

@@ -97,6 +97,8 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
 }
 
 void tt__context_close(tt_ctx *ctx) {
+    if (ctx->store && tt__store_forked(ctx->store)) /* what it holds of CUDA and SQLite is the parent's */
+        return;
     tt__plan_cache_free(&ctx->plans);
     tt__knowledge_close(ctx->knowledge);
     tt__store_close(&ctx->system);

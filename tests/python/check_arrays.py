@@ -352,12 +352,32 @@ def check_no_driver_by_name():
         subprocess.run([sys.executable, "-c", code], check=True)
 
 
+FORKS = """
+import os, sys, tiletune
+context = tiletune.Context("fork.db")
+def ask(**options):
+    return tiletune.best(4096, gpu="H200", **options).kernel
+ask(context=context)
+if sys.argv[1] == "closed":
+    context.close()
+if os.fork():
+    sys.exit(os.wait()[1] != 0)
+for call in (ask, lambda: ask(context=context), context.close):
+    try:
+        print(call())
+    except tiletune.Error as e:
+        print(type(e).__name__, e)
+"""
+
+
 def check_fork():
-    """A child has neither the store nor the plans of its parent."""
-    child = os.fork()
-    if not child:
-        os._exit(tiletune.best(4096, gpu="H200").kernel != "transpose_vector")
-    assert os.waitpid(child, 0)[1] == 0
+    """A child has neither the store nor the plans of its parent, and opens a store only if the parent had none open."""
+    wanted = {"closed": ("transpose_vector", "InvalidError", "None"), "open": ("StoreError", "InvalidError", "None")}
+    for parent, words in wanted.items():
+        done = subprocess.run([sys.executable, "-c", FORKS, parent], check=True, capture_output=True, text=True)
+        said = done.stdout.splitlines()
+        assert len(said) == 3 and all(line.startswith(word) for line, word in zip(said, words)), said
+        assert parent == "closed" or all('multiprocessing with "spawn"' in line for line in said[:2]), said
 
 
 make_current()

@@ -3,6 +3,8 @@
  */
 #include "ladder_fixture.h"
 
+#include <sys/wait.h>
+
 #include "dispatch/ladder.h"
 #include "kernel/load/builtin.h"
 
@@ -247,6 +249,42 @@ static void a_lock_file_answers_alone(void **state) {
     assert_int_equal(tt_open(&ctx, &opts), TT_E_INVALID);
 }
 
+static void try_in_child(tt_ctx *ctx) {
+    tt_problem p = TT_INIT(tt_problem);
+    tt_choice c = TT_INIT(tt_choice);
+    tt_ctx *mine;
+    p.rows = p.cols = 3000;
+    check(tt_best(&c, ctx, &p) == TT_E_INVALID);
+    check(strstr(tt_last_error(), "opened before this process was forked"));
+    check(tt_open(&mine, NULL) == TT_E_DB && !mine);
+    check(strstr(tt_last_error(), "\"spawn\""));
+    tt_close(&ctx);
+    check(!ctx);
+}
+
+static void a_fork_ends_it(void **state) {
+    (void)state;
+    int status;
+    tt__problem p = square(3000);
+    crown_in(in_dir("user.db"), &h800, &p, NULL, NULL, 50);
+    setenv("TILETUNE_DB", in_dir("user.db"), 1);
+    tt_ctx *ctx = ctx_of(NULL, "h800");
+    assert_int_equal(best(ctx, &p).match, TT_MATCH_EXACT);
+    pthread_mutex_lock(&ctx->lock); /* a thread of the parent, which the child does not have */
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        try_in_child(ctx);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    pthread_mutex_unlock(&ctx->lock);
+    assert_int_equal(best(ctx, &p).match, TT_MATCH_EXACT);
+    tt_close(&ctx);
+    unsetenv("TILETUNE_DB");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(layers_answer_in_order),
@@ -257,6 +295,7 @@ int main(void) {
         TEST(warm_and_cold),
         TEST(answers_do_not_grow_old),
         TEST(a_lock_file_answers_alone),
+        TEST(a_fork_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

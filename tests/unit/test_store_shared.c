@@ -1,6 +1,7 @@
 /* One store and many processes: groups of writes, waiting, creating it at once, being killed. */
 #include "store_fixture.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -199,10 +200,70 @@ static void created_by_many_at_once(void **state) {
     }
 }
 
+/* What POSIX knows of the locks on a file: could another process write to all of it now? */
+static bool is_locked(const char *path) {
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    bool yes = fd >= 0 && fcntl(fd, F_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+    close(fd);
+    return yes;
+}
+
+static void in_child(void (*attempt)(void *), void *user) {
+    int status;
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        attempt(user);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void try_inherited(void *user) {
+    tt__store *inherited = user, *mine;
+    static const char *const names[] = {"f.db", "other.db", ":memory:"};
+    check(tt__store_forked(inherited));
+    for (int i = 0; i < 3; i++) {
+        check(tt__store_open(&mine, i < 2 ? in_dir(names[i]) : names[i], TT__STORE_READ_WRITE) == TT_E_DB);
+        check(!mine && strstr(tt_last_error(), "was forked while one was open"));
+    }
+    tt__store_close(&inherited);
+    check(!inherited && is_locked(in_dir("f.db")));
+    check(access(in_dir("f.db-wal"), F_OK) == 0); /* a last close would have removed it */
+    check(tt__store_open(&mine, in_dir("f.db"), TT__STORE_READ_ONLY) == TT_E_DB);
+}
+
+static void try_own(void *user) {
+    tt__store *s;
+    int64_t id;
+    (void)user;
+    check(tt__store_open(&s, in_dir("f.db"), TT__STORE_READ_WRITE) == TT_OK);
+    check(tt__store_gpu(s, &h100, &id) == TT_OK);
+    tt__store_close(&s);
+}
+
+/* A child has SQLite's list of locks, but no locks. */
+static void refuses_after_a_fork(void **state) {
+    (void)state;
+    tt__store *s = must_open(in_dir("f.db"));
+    some_ids(s);
+    assert_false(tt__store_forked(s));
+    in_child(try_inherited, s);
+    assert_true(access(in_dir("other.db"), F_OK) != 0);
+    some_ids(s); /* it is as it was for the parent */
+    tt__store_close(&s);
+    in_child(try_own, NULL);
+    assert_int_equal(raw_sql(in_dir("f.db"), "SELECT count(*) FROM run"), 2);
+    assert_intact(in_dir("f.db"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(groups_writes),    TEST(waits_for_others),        TEST(many_processes),
-        TEST(killed_processes), TEST(created_by_many_at_once),
+        TEST(killed_processes), TEST(created_by_many_at_once), TEST(refuses_after_a_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
