@@ -58,8 +58,12 @@ def _store_file(db: "str | os.PathLike[str] | None") -> "str | None":
     return os.path.join(os.getcwd(), path) if path and path != ":memory:" else path
 
 
+def _free(c: Any) -> None:
+    lib.tt_close(ffi.new("tt_ctx **", c))
+
+
 class Context:
-    """An open store.
+    """An open store. It is closed by close(), at the end of a `with` block, or when nothing refers to it any more.
 
     db: its file; None: the user's, as for `tune`; ":memory:" keeps nothing.
     gpu: best() answers for this GPU, by name. A store in memory answers for no other one.
@@ -86,7 +90,7 @@ class Context:
         fill(opts, read_only=read_only, lock_default=lock_default, no_early_launch=not early_launch, tune_budget_s=tune_budget)
         opts.templates, opts.n_templates = files.c, files.n
         check(lib.tt_open(out, opts))
-        self._c = out[0]
+        self._c = ffi.gc(out[0], _free)
 
     def for_gpu(self, gpu: "str | None") -> "Context":
         """The same store, for questions about another GPU."""
@@ -105,15 +109,26 @@ class Context:
             handle = _current = None
         for other in self._of_gpu.values():
             other.close()
-        out = ffi.new("tt_ctx **", self._c)
-        self._c = ffi.NULL
-        lib.tt_close(out)
+        c, self._c = self._c, ffi.NULL
+        if c:
+            ffi.gc(c, None)
+            _free(c)
+
+    def _put_in_use(self) -> Any:
+        """From now on transpose() and permute() cache plans in it. It stays open if it is dropped, and at the end of the
+        process: their kernels may still run."""
+        if self._c:
+            ffi.gc(self._c, None)
+        return self._c
 
     def __enter__(self) -> "Context":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Context cannot be copied or pickled: open another one with the same options")
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._options.items() if value)
@@ -127,7 +142,7 @@ def use(context: "Context | None") -> "Context":
         with _lock:
             if _current is None:
                 _current = Context()
-                handle = _current._c
+                handle = _current._put_in_use()
             context = _current
     return context
 
@@ -142,7 +157,7 @@ def configure(**options: Any) -> Context:
     global handle, _current
     context = Context(**options)
     with _lock:
-        _current, handle = context, context._c
+        _current, handle = context, context._put_in_use()
     return context
 
 

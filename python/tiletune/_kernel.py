@@ -121,6 +121,9 @@ class Plan:
         out, self._c = ffi.new("tt_plan **", self._c), ffi.NULL
         lib.tt_plan_free(out)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a Plan cannot be copied or pickled: Kernel.plan() makes another one")
+
     def __repr__(self) -> str:
         words = ", ".join(f"{a.direction} {a.type} {a.name}" for a in self.arguments)
         config = " ".join(f"{k}={v}" for k, v in self.choice.config.items())

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """check_arrays.py EXAMPLES: the installed package on the CPU stand-in, with arrays that have __cuda_array_interface__."""
+import copy
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -350,6 +352,37 @@ def check_no_driver_by_name():
     for asked in ("tiletune.best(64, gpu='H200')", "tiletune.best(64, context=tiletune.Context(gpu='H200'))"):
         code = f"import tiletune; {asked}; assert 'libcuda.so' not in open('/proc/self/maps').read()"
         subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def check_contexts_close():
+    """One that was dropped leaves no descriptors, unless arrays were moved with it. Copies would be closed twice."""
+    def descriptors():
+        links = (f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd"))
+        return sum(".db" in os.readlink(link) for link in links if os.path.lexists(link))
+
+    before, kept = descriptors(), tiletune.Context("kept.db")
+    with kept as context:
+        open_now = descriptors()
+        assert open_now > before
+        for _ in range(3):
+            dropped = tiletune.Context("dropped.db")
+            tiletune.best(40, gpu="H200", context=dropped)
+            plan = tiletune.Kernel(examples / "saxpy.cu", n=1000, context=dropped).plan()
+            del dropped
+            assert descriptors() == open_now
+            for what in context, plan:
+                raises(TypeError, "cannot be copied", copy.copy, what)
+                raises(TypeError, "or pickled", pickle.dumps, what)
+            plan.close()
+    context.close()  # again
+    assert descriptors() == before
+    raises(tiletune.InvalidError, "context is NULL", tiletune.best, 40, context=context)
+    tiletune.configure(db="python.db")
+    x = array(33, 65)
+    tiletune.transpose(x)
+    with_plans = descriptors()
+    tiletune.configure(db="python.db")
+    assert descriptors() >= with_plans
 
 
 FORKS = """
