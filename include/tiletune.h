@@ -399,7 +399,7 @@ typedef struct tt_result {
     double speedup_vs_default; /* over the template's default configuration, paired; 0: unknown */
     size_t trials, failed;     /* configurations tried for this problem, and those that failed */
     tt_source source;
-    char note[256];    /* why there is no winner, or what the budget left out; or "" */
+    char note[256];    /* why there is no winner, what the budget left out, or why a default failed; or "" */
     size_t space;      /* number of configurations of this problem */
     char problem[384]; /* in words: "4096x4096", or "n=4096, T=f32" */
     char metrics[192]; /* the operation's metrics: "gbps 4012.3, gflops 668.7"; "" if it has none */

@@ -15,11 +15,11 @@ static void write_kernel(const char *name, const char *more, const char *sets) {
     char text[1024];
     snprintf(text, sizeof text,
              "//@ kernel k\n//@ problem n 64\n//@ buffer y u32 n out\n//@ param B 32 64\n%s"
-             "//@ block B\n//@ grid n / B\n//@ args y\n//@ default B=32\n"
+             "//@ block B\n//@ grid n / B\n//@ args y\n//@ default B=32%s\n"
              "//@ reference r\n//@ block 64\n//@ grid 1\n//@ args y\n"
              "extern \"C\" __global__ void k(unsigned *y) { y[blockIdx.x * B + threadIdx.x] %s; }\n"
              "extern \"C\" __global__ void r(unsigned *y) { y[threadIdx.x] = 2; }\n",
-             more, sets);
+             more, strstr(more, "param C") ? " C=1" : "", sets);
     write_in(folder, name, text);
 }
 
@@ -56,6 +56,31 @@ static void after_a_run_without_winners(void **state) {
     expect(0, "", "$TUNE report --db u.db --output u.html && grep -q 'launch_error: ' u.html");
 }
 
+/* The default serves problems that were never tuned, so its failure is told beside a winner, as is what fails
+ * most often. */
+static void beside_a_winner(void **state) {
+    (void)state;
+    write_kernel("rarely.cu", "", "= B == 32 ? 3 : 2");
+    write_kernel("often.cu", "//@ param C 1 2 3 4\n", "= B == 32 ? C + 3 : C == 4 ? 1 : 2");
+    run_result r = told(0, "2 of 2 configurations tried, 1 failed, ", "$TUNE --kernel rarely.cu --db b.db");
+    assert_has(&r, r.err,
+               "tune: n=64: the default of k, B=32 failed: wrong_result: first wrong element at y[0]");
+    assert_null(strstr(r.err, "configurations failed"));
+    assert_has(&r, r.out, "\nWhat failed, and why: tune report --db b.db --output report.html\nNext: ");
+    run_free(&r);
+    expect(0, "\"note\":\"the default of k, B=32 failed: wrong_result: ",
+           "$TUNE --kernel rarely.cu --db b.db --json --quiet");
+    r = told(0, " 5 failed, ",
+             "HOSTCUDA_FAULTS='kernel=k,B=32,C=1:launch_error;kernel=k,B=32,C=2:launch_error' $TUNE --kernel "
+             "often.cu --db b.db");
+    assert_has(&r, r.err, "the default of k, B=32 C=1 failed: launch_error: ");
+    assert_has(&r, r.err, "tune: n=64: 5 of 8 configurations failed, most often, 2: launch_error: ");
+    run_free(&r);
+    r = told(0, " 1 failed, ", "$TUNE --kernel rarely.cu --db :memory:");
+    assert_null(strstr(r.out, "What failed"));
+    run_free(&r);
+}
+
 /* Each command that is suggested, after its words, is run as it stands. */
 static void for_names_with_blanks(void **state) {
     (void)state;
@@ -89,6 +114,7 @@ static void for_names_with_blanks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(after_a_run_without_winners),
+        cmocka_unit_test(beside_a_winner),
         cmocka_unit_test(for_names_with_blanks),
     };
     return cmocka_run_group_tests_name("cli-advice", tests, enter, run_leave);

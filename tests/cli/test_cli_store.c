@@ -252,7 +252,8 @@ static void overwrites_no_input(void **state) {
     expect(0, "",
            "$TUNE merge s.db $TT_RECORDING && cp $TT_RECORDING r.json && ln -s r.json link && ln r.json twin"
            " && cp " TT_SOURCE_DIR "/examples/kernels/saxpy.cu k.cu && ln -s k.cu k"
-           " && cp " TT_SOURCE_DIR "/kernel_templates/transpose_tiled.cu t.cu && sha256sum *.cu r.json >sums");
+           " && cp " TT_SOURCE_DIR
+           "/kernel_templates/transpose_tiled.cu t.cu && sha256sum *.cu r.json >sums");
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         expect(2, "is read here, and would be lost: name another file", reads[i]);
     expect(2, "wal is a database's log, and would be lost",

@@ -192,6 +192,7 @@ static tt_status drive(lanes *all, size_t k, bool over) {
     TT_TRY(advance(s, l, &over));
     if (!over)
         return TT_OK;
+    TT_TRY(tt__tune_say_failures(s, &l->both.search, l->result));
     tt__session_phase(s, "finals", &l->both.search.problem, &l->since_s);
     s->backend->ops->leave(s->backend);
     all->ended[l->at_problem] = true;

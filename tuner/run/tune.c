@@ -114,6 +114,82 @@ static void say_cut(const tt__session *s, const tt__search *search, tt_result *r
     tt__session_message(s, "%s: %s", result->problem, result->note);
 }
 
+/* ---- What failed beside a winner ------------------------------------------------------------------------
+ */
+
+static bool has_failed(const tt__search *search, size_t i) {
+    const tt__trial_status status = search->trials[i].status;
+    return search->known[i] == TT__TRIED && status != TT__TRIAL_OK && status != TT__TRIAL_SKIPPED;
+}
+
+/* A problem that was never tuned is served by the default, so that it must not fail in silence. */
+static size_t say_failed_defaults(const tt__session *s, const tt__search *search, tt_result *result) {
+    size_t n = 0;
+    for (size_t first = 0; first < search->space.n;
+         first = tt__strategy_end_of_template(&search->space, first)) {
+        const int64_t at = tt__strategy_default(&search->space, first);
+        char text[1024];
+        if (at == TT__NOTHING || !has_failed(search, (size_t)at))
+            continue;
+        const tt__candidate *c = &search->space.items[at];
+        const tt__trial *trial = &search->trials[at];
+        tt__format(text, sizeof text, "the default of %s%s%s failed: %s: %s", c->t->kernel,
+                   *c->config ? ", " : "", c->config, tt__trial_status_name(trial->status), trial->reason);
+        tt__session_message(s, "%s: %s", result->problem, text);
+        if (!*result->note)
+            tt__copy(result->note, sizeof result->note, text);
+        n++;
+    }
+    tt__clean(result->note, TT__CLEAN_TEXT); /* the reason may be cut inside a character */
+    return n;
+}
+
+static int by_reason(const void *a, const void *b) {
+    const tt__trial *x = *(tt__trial *const *)a, *y = *(tt__trial *const *)b;
+    return x->status != y->status ? (x->status > y->status) - (x->status < y->status)
+                                  : strcmp(x->reason, y->reason);
+}
+
+/* The reason that most failed trials have, of n of them. */
+static const tt__trial *most_frequent(const tt__trial **failed, size_t n, size_t *times) {
+    const tt__trial *most = NULL;
+    qsort(failed, n, sizeof(tt__trial *), by_reason);
+    *times = 0;
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && by_reason(&failed[first], &failed[end]) == 0;)
+            end++;
+        if (end - first > *times) {
+            *times = end - first;
+            most = failed[first];
+        }
+    }
+    return most;
+}
+
+tt_status tt__tune_say_failures(const tt__session *s, const tt__search *search, tt_result *result) {
+    size_t n = 0, times;
+    if (!*result->kernel || search->n_failed == 0 || s->call->stored ||
+        say_failed_defaults(s, search, result) == search->n_failed)
+        return TT_OK;
+    const tt__trial **failed = calloc(search->n_failed, sizeof(tt__trial *));
+    if (!failed)
+        return tt__fail_memory(search->n_failed * sizeof(tt__trial *));
+    for (size_t i = 0; i < search->space.n && n < search->n_failed; i++)
+        if (has_failed(search, i))
+            failed[n++] = &search->trials[i];
+    const tt__trial *most = most_frequent(failed, n, &times);
+    if (most)
+        tt__session_message(s, "%s: %zu of %zu configurations failed, %s%zu: %s: %s", result->problem,
+                            search->n_failed, search->n_tried - search->n_skipped,
+                            times < search->n_failed ? "most often, " : "all ", times,
+                            tt__trial_status_name(most->status), most->reason);
+    free(failed);
+    return TT_OK;
+}
+
+/* ---- Results --------------------------------------------------------------------------------------------
+ */
+
 void tt__tune_begin_result(const tt__session *s, const tt__problem *p, tt_result *result) {
     char text[TT__PROBLEM_TEXT_MAX];
     result->rows = tt__problem_number(p, "rows", 0);
@@ -155,6 +231,7 @@ static tt_status end_result(tt__session *s, tt__searches *both, tt_result *resul
         return TT_OK;
     if (search->cut)
         say_cut(s, search, result);
+    TT_TRY(tt__tune_say_failures(s, search, result));
     if (s->call->after)
         TT_TRY(s->call->after(s->call->user, s, &both->copy, search, result));
     tt__session_phase(s, "finals", &search->problem, &since_s);

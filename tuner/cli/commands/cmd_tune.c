@@ -141,25 +141,38 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
     tt__str_free(&path);
 }
 
+/* "tune report --db x.db --output report.html", without quotes. */
+static void print_report_command(const tt__cli_args *args) {
+    tt__str db = {0};
+    tt__str_add_word(&db, args->db ? args->db : "");
+    printf("tune report%s%s --output report.html", args->db ? " --db " : "", tt__str_text(&db));
+    tt__str_free(&db);
+}
+
 /* The note of a problem without a winner says why, on standard error. */
 static void print_next(const tt_report *report, const tt__cli_args *args) {
-    bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true, noted = true, failed = false;
+    bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true, noted = true, failed = false,
+         beside = false;
     bool op_named = args->op || stored_op(0, args);
     for (size_t i = 0; i < report->n_results; i++) {
         const tt_result *r = &report->results[i];
         won = won && r->kernel[0];
         noted = noted && (r->kernel[0] || r->note[0]);
         failed = failed || (!r->kernel[0] && r->failed);
+        beside = beside || (r->kernel[0] && r->failed);
+    }
+    if (won && beside && is_kept(args)) {
+        printf("What failed, and why: ");
+        print_report_command(args);
+        printf("\n");
     }
     if (!won && noted && (!failed || !is_kept(args)))
         return;
     printf("%sNext:%s ", colour ? "\033[1m" : "", colour ? "\033[0m" : "");
     if (!won && noted) {
-        tt__str db = {0};
-        tt__str_add_word(&db, args->db ? args->db : "");
-        printf("\"tune report%s%s --output report.html\" says why they failed\n", args->db ? " --db " : "",
-               tt__str_text(&db));
-        tt__str_free(&db);
+        printf("\"");
+        print_report_command(args);
+        printf("\" says why they failed\n");
         return;
     }
     const char *next =
