@@ -183,11 +183,13 @@ static tt_status check_arch(int cc) {
         snprintf(wanted, sizeof wanted, " %d ", cc);
         snprintf(padded, sizeof padded, " %s ", tt__str_text(&archs));
         if (!strstr(padded, wanted))
-            status =
-                tt__fail(TT_E_UNSUPPORTED,
-                         "NVRTC %s cannot compile for compute capability %d.%d, only for: %s; use another "
-                         "NVRTC through TILETUNE_NVRTC",
-                         version, cc / 10, cc % 10, tt__str_text(&archs));
+            status = tt__fail(
+                TT_E_UNSUPPORTED, "NVRTC %s cannot compile for compute capability %d.%d, only for: %s; %s",
+                version, cc / 10, cc % 10, tt__str_text(&archs),
+                cc < atoi(tt__str_text(&archs))
+                    ? "NVRTC 12 knows older GPUs (it is in the pip package nvidia-cuda-nvrtc-cu12): name its "
+                      "libnvrtc.so.12 in TILETUNE_NVRTC"
+                    : "install a newer one, or name it in TILETUNE_NVRTC");
     }
     tt__str_free(&archs);
     return status;
@@ -207,7 +209,8 @@ static const char *first_error(const char *log) {
 }
 
 /* NVRTC's log can be pages long. The cause is in the lines of the first error. */
-static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name, const char *source) {
+static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name, const char *source,
+                               const char *const *argv, int argc) {
     size_t size = 0;
     char *log = NULL;
     if (table.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1 && (log = malloc(size)))
@@ -215,7 +218,7 @@ static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *
     const char *error = log ? first_error(log) : "";
     bool header = strstr(error, " open source file") != NULL;
     tt__str refused = {0};
-    if (tt__refused_code(&refused, source)) {
+    if (tt__refused_code(&refused, name, source, error, argv, argc)) {
         tt__fail(TT_E_COMPILE, "%s: %s (%.*s)", name, tt__str_text(&refused), (int)strcspn(error, "\n"),
                  error);
         tt__str_free(&refused);
@@ -381,7 +384,7 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
     nvrtcResult r = table.nvrtcCompileProgram(handle, argc, argv);
     *refused = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION;
     if (r != NVRTC_SUCCESS)
-        TT_GOTO(fail_with_log(handle, r, p->name, p->source));
+        TT_GOTO(fail_with_log(handle, r, p->name, p->source, argv, argc));
     TT_GOTO(check_log(handle, p->name, argv, argc));
     TT_GOTO(check(table.nvrtcGetCUBINSize(handle, &size), "nvrtcGetCUBINSize"));
     cubin = malloc(size);

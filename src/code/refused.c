@@ -1,12 +1,19 @@
 /* See the header. */
 #include "code/refused.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/cxx.h"
+#include "base/words.h"
 
 #define OPENCL "is OpenCL, and only CUDA C++ can be compiled"
 #define HOST                                                                                                 \
     "is host code: take it out of the file, or put"                                                          \
     " it between #ifndef __CUDACC_RTC__ and #endif"
+#define OF_KERNEL                                                                                            \
+    "in a kernel launches another, which is not supported: let a `kernel` line launch it, or make it a "     \
+    "__device__ function"
 
 static const struct {
     const char *word, *why;
@@ -22,29 +29,72 @@ static const struct {
     {"std::vector", HOST},
 };
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool in_comment(const char *source, const char *at) {
-    const char *start = at;
-    while (start > source && start[-1] != '\n')
-        start--;
-    for (; start + 1 < at; start++)
-        if (start[0] == '/' && start[1] == '/')
-            return true;
-    return false;
-}
-
-bool tt__refused_code(tt__str *out, const char *source) {
+/* Only words of the code count. */
+static bool has_refused(tt__str *out, const char *source, const char *code, const char *error) {
     const bool guarded = strstr(source, "__CUDACC_RTC__") != NULL; /* its host code is out of NVRTC's sight */
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        for (const char *at = source; (at = strstr(at, refused[i].word)); at++) {
+        for (const char *at = code; (at = strstr(at, refused[i].word)); at++) {
             if ((guarded && strcmp(refused[i].why, HOST) == 0) ||
-                (at > source && is_letter(at[-1]) && is_letter(*at)) || in_comment(source, at))
+                (at > code && tt__is_letter(at[-1]) && tt__is_letter(*at)))
                 continue;
-            tt__str_addf(out, "`%s` %s", refused[i].word, refused[i].why);
+            const bool of_kernel = strcmp(refused[i].word, "<<<") == 0 && strstr(error, "kernel launch");
+            tt__str_addf(out, "`%s` %s", refused[i].word, of_kernel ? OF_KERNEL : refused[i].why);
             return true;
         }
     return false;
+}
+
+static const char *line_after(const char *line) {
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : "";
+}
+
+/* Where the name stands as a word in the first line of `at`; NULL: nowhere. */
+static const char *find_word(const char *at, const char *name, size_t n) {
+    const char *line = at, *end = at + strcspn(at, "\n");
+    for (; at + n <= end; at++)
+        if (strncmp(at, name, n) == 0 && !tt__is_word_char(at[n]) &&
+            (at == line || !tt__is_word_char(at[-1])))
+            return at;
+    return NULL;
+}
+
+static const char *base_name(const char *path, size_t n) {
+    const char *slash = memrchr(path, '/', n);
+    return slash ? slash + 1 : path;
+}
+
+/* An error has three lines: `FILE(LINE): error: ...`, the line of code, and a ^ below its place. */
+static bool has_macro(tt__str *out, const char *name, const char *error, const char *const *options, int n) {
+    const char *code = line_after(error), *mark = line_after(code);
+    const char *own = base_name(name, strlen(name)), *file = base_name(error, strcspn(error, "(\n"));
+    const bool header = strncmp(file, own, strlen(own)) != 0 || file[strlen(own)] != '(';
+    const char *expected = strstr(error, "expected a");
+    for (int i = 0; i < n && *mark; i++) {
+        const char *macro = options[i] + 2, *at;
+        const size_t length = strcspn(macro, "=");
+        if (strncmp(options[i], "-D", 2) != 0 || !(at = find_word(code, macro, length)))
+            continue;
+        if (header)
+            tt__str_addf(out, "%.*s is a macro, as each parameter is, also in headers: give it another name",
+                         (int)length, macro);
+        else if (strspn(mark, " ") == (size_t)(at - code) && expected && expected < code)
+            tt__str_addf(out, "%.*s is a macro, as each parameter is: take its declaration out of the code",
+                         (int)length, macro);
+        else
+            continue;
+        return true;
+    }
+    return false;
+}
+
+bool tt__refused_code(tt__str *out, const char *name, const char *source, const char *error,
+                      const char *const *options, int n_options) {
+    char *code = strdup(source);
+    if (code)
+        tt__cxx_blank_all(code);
+    bool found =
+        (code && has_refused(out, source, code, error)) || has_macro(out, name, error, options, n_options);
+    free(code);
+    return found;
 }

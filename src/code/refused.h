@@ -1,4 +1,4 @@
-/* Code that NVRTC does not compile, whatever its log says: OpenCL, host code, texture references. */
+/* What to do about code that NVRTC refuses, where its log alone does not help. */
 #ifndef TT_CODE_REFUSED_H
 #define TT_CODE_REFUSED_H
 
@@ -6,7 +6,10 @@
 
 #include "base/str.h"
 
-/* Appends a sentence that names the first such word of the text. False if there is none. */
-bool tt__refused_code(tt__str *out, const char *source);
+/* Appends a sentence about the first error of NVRTC's log: OpenCL, host code, texture references, launches by
+ * kernels, and parameters whose names mean something else in the code or in a header. `name` is that of the
+ * program. False if the log must do. */
+bool tt__refused_code(tt__str *out, const char *name, const char *source, const char *error,
+                      const char *const *options, int n_options);
 
 #endif

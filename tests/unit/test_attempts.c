@@ -41,10 +41,25 @@ static void says_why_once(void **state) {
     expect("memory.cu", TT_E_COMPILE, "--minimal ");
 }
 
+static void names_an_nvrtc_for_the_gpu(void **state) {
+    (void)state;
+    tt__str cubin = {0};
+    assert_int_equal(tt__nvrtc_compile(&cubin, "old.cu", "", "", 0, 70), TT_E_UNSUPPORTED);
+    assert_string_equal(
+        tt_last_error(),
+        "NVRTC 13.0 cannot compile for compute capability 7.0, only for: 90; NVRTC 12 knows older "
+        "GPUs (it is in the pip package nvidia-cuda-nvrtc-cu12): name its libnvrtc.so.12 in "
+        "TILETUNE_NVRTC");
+    assert_int_equal(tt__nvrtc_compile(&cubin, "new.cu", "", "", 0, 130), TT_E_UNSUPPORTED);
+    assert_non_null(
+        strstr(tt_last_error(), "only for: 90; install a newer one, or name it in TILETUNE_NVRTC"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaves_out_what_few_want),
         cmocka_unit_test(says_why_once),
+        cmocka_unit_test(names_an_nvrtc_for_the_gpu),
     };
     void *lib = dlopen(getenv("TILETUNE_NVRTC"), RTLD_NOW);
     asked = lib ? dlsym(lib, "fake_nvrtc_asked") : NULL;

@@ -64,12 +64,50 @@ static void names_what_is_not_for_it(void **state) {
          "no.cu: NVRTC_ERROR_COMPILATION: no.cu(5): error"},
         {"texture<float> t;\n", "`texture<` is a texture reference, which CUDA 12 has removed"},
         {"__kernel void k(__global float *p) {}\n", "`__kernel` is OpenCL"},
+        {"__global__ void c() {}\nvoid f() { c<<<1, 2>>>(); }\n", "`<<<` is host code: take it out"},
+        {"__global__ void c() {}\n__global__ void k() { c<<<1, 2>>>(); }\n",
+         "`<<<` in a kernel launches another, which is not supported: let a `kernel` line launch it"},
+        {"// c<<<1, 2>>>()\n/* as in\n c<<<1, 2>>>() */ const char *s = \"<<<\";\nint x = y;\n",
+         "no.cu: NVRTC_ERROR_COMPILATION: no.cu(3): error"},
+        {"__device__ int xcudaMalloc, d = e;\n", "no.cu: NVRTC_ERROR_COMPILATION: no.cu(1): error"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__str cubin = {0};
         assert_int_equal(tt__nvrtc_compile(&cubin, "no.cu", cases[i].source, "", 0, CC), TT_E_COMPILE);
         if (!strstr(tt_last_error(), cases[i].says))
             fail_msg("%s", tt_last_error());
+        tt__str_free(&cubin);
+    }
+}
+
+/* A parameter is a macro, in all that it is the name of something else. */
+static void names_macros_in_the_way(void **state) {
+    (void)state;
+    static const char
+        own[] = "no.cu: N is a macro, as each parameter is: take its declaration out of the code (no",
+        header[] = "no.cu: N is a macro, as each parameter is, also in headers: give it another name (h",
+        plain[] = "no.cu: NVRTC_ERROR_COMPILATION: ";
+    static const struct {
+        const char *source, *says;
+    } cases[] = {
+        {"static const int N = 4;\n", own},
+        {"enum { N = 4 };\n", own},
+        {"constexpr int M = 1,\n    N = 4;\n", own},
+        {"template <int N> __device__ int f();\n", own},
+        {"__global__ void k(int N) {}\n", own},
+        {"namespace N {}\n", own},
+        {"__device__ int a = N(2);\n", plain},
+        {"__device__ int a = N + b;\n", plain},
+        {"__device__ int NN = 1, a = b;\n", plain},
+        {"#line 1 \"h.cuh\"\ntemplate <int K, int N> struct s {};\n", header},
+        {"#line 1 \"h.cuh\"\n__device__ int f() { return n; }\n", plain},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__str cubin = {0};
+        assert_int_equal(tt__nvrtc_compile(&cubin, "no.cu", cases[i].source, "-DK0=2\0-DN=1", 2, CC),
+                         TT_E_COMPILE);
+        if (strncmp(tt_last_error(), cases[i].says, strlen(cases[i].says)) != 0)
+            fail_msg("%s%s", cases[i].source, tt_last_error());
         tt__str_free(&cubin);
     }
 }
@@ -171,10 +209,15 @@ static void no_stand_in_is_beside_this_program(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compiles_what_few_want),       cmocka_unit_test(says_what_is_wrong),
-        cmocka_unit_test(names_what_is_not_for_it),     cmocka_unit_test(takes_headers_of_the_host),
-        cmocka_unit_test(knows_what_nvcc_always_has),   cmocka_unit_test(finds_the_headers_of_cuda),
-        cmocka_unit_test(names_instances_of_templates), cmocka_unit_test(no_stand_in_is_beside_this_program),
+        cmocka_unit_test(compiles_what_few_want),
+        cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(names_what_is_not_for_it),
+        cmocka_unit_test(names_macros_in_the_way),
+        cmocka_unit_test(takes_headers_of_the_host),
+        cmocka_unit_test(knows_what_nvcc_always_has),
+        cmocka_unit_test(finds_the_headers_of_cuda),
+        cmocka_unit_test(names_instances_of_templates),
+        cmocka_unit_test(no_stand_in_is_beside_this_program),
     };
     if (tt__nvrtc_open() != TT_OK) {
         print_message("%s\n", tt_last_error());
