@@ -23,4 +23,8 @@ enum {
     TT__LAPS_MAX = 64, /* launches that make one sample of the finals */
 };
 
+/* Times of launches that decide how they are measured. For shorter problems, more configurations are nearly
+ * as fast as the best. The times of longer ones vary little, so that a few launches are enough. */
+enum { TT__SHORT_US = 20, TT__LONG_US = 1000 };
+
 #endif

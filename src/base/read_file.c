@@ -100,3 +100,12 @@ bool tt__same_file(const char *a, const char *b) {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
+
+tt_status tt__is_database(const char *path, bool *yes) {
+    static const char magic[] = "SQLite format 3";
+    char head[sizeof magic] = "";
+    size_t n;
+    TT_TRY(tt__read_start(path, head, sizeof head, &n));
+    *yes = n == sizeof head && memcmp(head, magic, sizeof head) == 0;
+    return TT_OK;
+}

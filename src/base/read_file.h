@@ -21,6 +21,9 @@ tt_status tt__read_file(tt__str *out, const char *path);
  * above. */
 tt_status tt__read_start(const char *path, void *out, size_t size, size_t *n);
 
+/* Is the file an SQLite database, whatever its name? TT_E_IO as above. */
+tt_status tt__is_database(const char *path, bool *yes);
+
 /* Are both there, and one file? */
 bool tt__same_file(const char *a, const char *b);
 

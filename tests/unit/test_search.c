@@ -190,7 +190,7 @@ static void test_tells_times(void **state) {
     all.space.items[all.best].weight = 0.5;
     b.opts.on_progress = keep_progress;
     b.opts.user = &told;
-    tt__session_progress(&b.s, &all, "search");
+    tt__search_progress(&b.s, &all, "search");
     assert_true(told.best_us == 20);
     assert_true(tt__search_best_us(&all) == 20);
     tt__search_close(&all);
@@ -212,12 +212,12 @@ static void test_tells_the_time_left(void **state) {
     b.opts.user = &told;
     b.s.started_s = all.began_s - 1000;
     for (b.s.n_problems = 1; b.s.n_problems < 4; b.s.n_problems++) {
-        tt__session_progress(&b.s, &all, "search");
+        tt__search_progress(&b.s, &all, "search");
         assert_in_range((int64_t)told.eta_s, 1000 * (b.s.n_problems - 1), 1000 * (b.s.n_problems - 1) + 100);
     }
     b.s.n_problems = 2;
     for (b.s.n_kinds = 3; b.s.kind < b.s.n_kinds; b.s.kind++) {
-        tt__session_progress(&b.s, &all, "search");
+        tt__search_progress(&b.s, &all, "search");
         const size_t left_s = 1000 * (5 - 2 * b.s.kind) / (2 * b.s.kind + 1);
         assert_in_range((int64_t)told.eta_s, left_s, left_s + 100);
     }

@@ -8,6 +8,7 @@
 #include "db/store.h"
 #include "kernel/model/template.h"
 #include "kernel/space/space.h"
+#include "tuner/farm/protocol.h"
 #include "tuner/farm/trace.h"
 #include "tuner/measure/counters.h"
 
@@ -80,6 +81,6 @@ enum { TT__LANES_MAX = 64, TT__LANE_TRIALS = 1 << 24 };
 static inline size_t tt__lanes_for(size_t n_devices) {
     return n_devices < 2 ? 1 : n_devices + 1 < TT__LANES_MAX ? n_devices + 1 : TT__LANES_MAX;
 }
-enum { TT__FINALISTS_MAX = 32, TT__FINAL_ROUNDS = 31, TT__FINAL_ROUNDS_MAX = 127 };
+enum { TT__FINAL_ROUNDS = 31, TT__FINAL_ROUNDS_MAX = 127 };
 
 #endif

@@ -9,6 +9,8 @@
 #include "base/workload.h"
 #include "tuner/measure/counters.h"
 
+enum { TT__FINALISTS_MAX = 32 }; /* of one request for finals */
+
 enum {
     /* worker -> tuner, once, when it has started: tt__msg_hello */
     TT__MSG_HELLO = 1,

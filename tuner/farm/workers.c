@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cpus.h"
-#include "tuner/backend/backend.h"
 
 const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
 

@@ -12,7 +12,6 @@
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "tuner/finals/energy_finals.h"
-#include "tuner/run/tune.h"
 
 /* Is entrant a slower than entrant b beyond the noise? */
 static bool is_slower(const tt__finals *f, int a, int b) {
@@ -183,7 +182,7 @@ tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, 
     if (!f)
         return tt__fail_memory(sizeof *f);
     TT_GOTO(tt__finals_nominate(s, search, copy, f));
-    tt__session_progress(s, search, "finals");
+    tt__search_progress(s, search, "finals");
     while (tt__finals_next(s, search, f, &heat)) {
         status = s->backend->ops->finals(s->backend, heat.c, heat.n, heat.rounds, heat.lap_us, heat.trials);
         if (status == TT_E_INTERRUPTED)

@@ -6,15 +6,6 @@
 
 #include "base/clock.h"
 #include "db/exchange/facts.h"
-#include "tuner/run/tune.h"
-
-static const double train_s = 5; /* with 1.5 s, ten measurements of a launch are 1 % apart */
-
-enum { LEADERS_MAX = 5 }; /* the default is one more, and the flush */
-
-double tt__energy_wanted_s(void) {
-    return tt__energy_most_s(LEADERS_MAX + 1, train_s, 0);
-}
 
 tt_status tt__energy_measure(const tt__session *s, const tt__search *search, const tt__candidate *const *c,
                              size_t n, tt__trial *trials) {
@@ -29,13 +20,13 @@ tt_status tt__energy_measure(const tt__session *s, const tt__search *search, con
                         "NVML does not count the energy of a MIG instance: use the whole GPU");
     if (!b->counts_energy)
         return tt__energy_uncounted();
-    const double most_s = tt__energy_most_s(n, train_s, lap_us),
+    const double most_s = tt__energy_most_s(n, tt__energy_train_s, lap_us),
                  left_s = fmax(search->limits.deadline_s + search->limits.energy_s - tt__now_s(), 0);
     if (most_s > left_s)
         return tt__fail(TT_E_UNSUPPORTED,
                         "they take up to %.0f s to measure, and the budget leaves %.0f s: allow more", most_s,
                         left_s);
-    TT_TRY(b->ops->energies(b, c, n, train_s, lap_us, trials));
+    TT_TRY(b->ops->energies(b, c, n, tt__energy_train_s, lap_us, trials));
     for (size_t i = 0; i < n; i++) {
         int64_t id;
         if (!tt__energy_known(&trials[i].energy))
@@ -47,10 +38,10 @@ tt_status tt__energy_measure(const tt__session *s, const tt__search *search, con
 }
 
 /* Appends the fastest contenders and the default to places[]. */
-static size_t find_leaders(const tt__finals *f, int fastest, int places[LEADERS_MAX + 1]) {
+static size_t find_leaders(const tt__finals *f, int fastest, int places[TT__ENERGY_LEADERS_MAX + 1]) {
     size_t n = 0;
     places[n++] = fastest;
-    while (n < LEADERS_MAX) {
+    while (n < TT__ENERGY_LEADERS_MAX) {
         int next = TT__NOBODY;
         for (int i = 0; i < (int)f->n_contenders; i++) {
             bool taken = f->trials[i].status != TT__TRIAL_OK || !(f->trials[i].time_us > 0);
@@ -74,8 +65,8 @@ static size_t find_leaders(const tt__finals *f, int fastest, int places[LEADERS_
 int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__finals *f, int fastest) {
     const bool edp = s->call->objective == TT__OBJECTIVE_EDP;
     const char *what = edp ? "energy times time" : "energy";
-    int places[LEADERS_MAX + 1], best = fastest;
-    const tt__candidate *c[LEADERS_MAX + 1];
+    int places[TT__ENERGY_LEADERS_MAX + 1], best = fastest;
+    const tt__candidate *c[TT__ENERGY_LEADERS_MAX + 1];
     double least = 1, ratio;
     size_t unclear = 0;
     if (search->t->operation->objective >= 0) {
@@ -88,7 +79,7 @@ int tt__energy_elect(const tt__session *s, const tt__search *search, const tt__f
         c[i] = f->entrants[places[i]].c;
     for (size_t i = 0; trials && i < n; i++)
         trials[i].time_us = f->trials[places[i]].time_us;
-    tt__session_progress(s, search, "energy");
+    tt__search_progress(s, search, "energy");
     tt_status status =
         trials ? tt__energy_measure(s, search, c, n, trials) : tt__fail_memory(n * sizeof *trials);
     for (size_t i = 1; status == TT_OK && i < n; i++) {

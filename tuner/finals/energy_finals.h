@@ -8,9 +8,6 @@
 #include "tuner/finals/finals.h"
 #include "tuner/measure/energy.h"
 
-/* How long an election by energies takes at most, if launches are short. */
-double tt__energy_wanted_s(void);
-
 /* trials[i].energy gets those of candidate i, at most TT__ENERGY_THINGS_MAX - 1 of them. Before, its time_us
  * is how long the candidate takes, for the time limit. TT_E_UNSUPPORTED: energies are not to be had here, or
  * not in the time of a budget; the message says why. */

@@ -9,7 +9,6 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/measure/stats.h"
-#include "tuner/run/tune.h"
 
 /* Screening medians are right within a few percent, so slower configurations cannot win. */
 static const double within_reach = 1.06;

@@ -19,6 +19,12 @@ double tt__energy_most_s(size_t n, double train_s, double lap_us) {
            LEAST * (TT__ENERGY_TURNS + 1) * lap_us * 1e-6;
 }
 
+const double tt__energy_train_s = 5;
+
+double tt__energy_wanted_s(void) {
+    return tt__energy_most_s(TT__ENERGY_LEADERS_MAX + 1, tt__energy_train_s, 0);
+}
+
 int tt__energy_thing(int train, int n) {
     int at = train % (2 * n);
     return at < n ? at : 2 * n - 1 - at;

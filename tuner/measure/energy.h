@@ -31,6 +31,13 @@ tt_status tt__energy_uncounted(void);
 /* How many seconds the trains of n things and of the flush take at most. lap_us: all things once. */
 double tt__energy_most_s(size_t n, double train_s, double lap_us);
 
+/* Finals measure this many leaders and the default, in trains of so many seconds: with 1.5 s, ten
+ * measurements of a launch are 1 % apart. */
+enum { TT__ENERGY_LEADERS_MAX = 5 };
+extern const double tt__energy_train_s;
+/* How long an election by energies takes at most, if launches are short. */
+double tt__energy_wanted_s(void);
+
 /* Which thing runs in each of the n * TT__ENERGY_TURNS trains: 0 1 1 0 0 1 1 0. */
 int tt__energy_thing(int train, int n);
 

@@ -175,7 +175,7 @@ static tt_status advance(tt__session *s, tt__lane *l, bool *over) {
             if (l->n_pending > 0)
                 return TT_OK;
             TT_TRY(tt__finals_nominate(s, &both->search, &both->copy, &l->finals));
-            tt__session_progress(s, &both->search, "finals");
+            tt__search_progress(s, &both->search, "finals");
             l->state = TT__LANE_FINALS;
             return go_on_with_finals(s, l, over);
         case TT__LANE_FINALS:

@@ -7,6 +7,7 @@
 #include "kernel/space/operation.h"
 #include "tuner/finals/finals.h"
 #include "tuner/search/ahead.h"
+#include "tuner/search/warm_starts.h"
 #include "tuner/search/widen.h"
 
 /* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */
@@ -104,12 +105,6 @@ static tt_status try_default(tt__session *s, tt__search *search, tt__hunt *h) {
 }
 
 /* ---- Rounds -------------------------------------------------------------------------------------------- */
-
-bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
-    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
-           tt__search_least(search) >= search->space.n && !search->space.sampled &&
-           isinf(search->limits.deadline_s);
-}
 
 /* If everything will be tried, the order does not matter. The order of the space shares most cubins. */
 static const tt__strategy *choose(const tt__session *s, const tt__search *search) {
@@ -224,7 +219,7 @@ tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, 
     enum { FIRST_ROUND = 32 };
     *out = (tt__hunt){.search = search, .phase = phase, .stage = TT__HUNT_OVER};
     TT_TRY(s->backend->ops->problem(s->backend, &search->problem, search->t));
-    tt__session_progress(s, search, phase);
+    tt__search_progress(s, search, phase);
     if (tt__search_left(search) == 0)
         return TT_OK;
     TT_TRY(check_size(search));
@@ -247,7 +242,7 @@ tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *tr
     if (is_first && h->search->n_measured == 1)
         h->first_s = tt__now_s();
     tt__search_aim(h->search);
-    tt__session_progress(s, h->search, h->phase);
+    tt__search_progress(s, h->search, h->phase);
     return tt__hunt_feed(s, h);
 }
 

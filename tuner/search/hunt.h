@@ -5,6 +5,7 @@
 #define TT_TUNER_SEARCH_HUNT_H
 
 #include "tuner/search/search.h"
+#include "tuner/search/warm_starts.h"
 
 typedef struct tt__hunt {
     tt__search *search; /* borrowed */

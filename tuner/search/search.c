@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/clean.h"
+#include "base/clock.h"
 #include "base/number.h"
-#include "tuner/run/tune.h"
+#include "kernel/load/builtin.h"
 #include "tuner/search/widen.h"
 
 /* Screening stops early for configurations that cannot be the best, whatever the noise. */
@@ -368,4 +369,48 @@ void tt__search_close(tt__search *search) {
     free(search->known);
     free(search->trials);
     *search = (tt__search){.best = TT__NOTHING};
+}
+
+bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
+    return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
+           tt__search_least(search) >= search->space.n && !search->space.sampled &&
+           isinf(search->limits.deadline_s);
+}
+
+/* ---- Progress ------------------------------------------------------------------------------------------ */
+
+/* Assumes that a search goes on as it went, and that later problems take as long as those so far. The time
+ * before, as of the copy's search, says nothing about this search. */
+static double eta(const tt__session *s, const tt__search *search) {
+    const double now_s = tt__now_s(), ended = (double)(s->kind * s->n_problems + s->n_ended);
+    const double later = (double)(s->n_kinds * s->n_problems) - ended - 1;
+    const double left = fmax((double)search->wanted - (double)tt__search_counted(search), 0);
+    const double here_s = (now_s - search->began_s) * left / (double)search->n_measured;
+    return search->n_measured > 0 ? here_s + later * (now_s + here_s - s->started_s) / (ended + 1) : -1;
+}
+
+void tt__search_progress(const tt__session *s, const tt__search *search, const char *phase) {
+    char text[TT__PROBLEM_TEXT_MAX];
+    if (!s->opts->on_progress || s->in_background)
+        return;
+    const tt__problem *p = &s->call->problems[s->at_problem]; /* also while its copy is searched */
+    tt_progress progress = {
+        .problem = s->at_problem,
+        .n_problems = s->n_problems,
+        .rows = tt__problem_number(p, "rows", 0),
+        .cols = tt__problem_number(p, "cols", 0),
+        .text = tt__problem_text(text, p),
+        .phase = phase,
+        .done = tt__search_counted(search),
+        .total = search->wanted > tt__search_counted(search) ? search->wanted : tt__search_counted(search),
+        .failed = search->n_failed,
+        .best_config = "",
+        .eta_s = eta(s, search),
+    };
+    if (search->best != TT__NOTHING) {
+        const tt__candidate *best = &search->space.items[search->best];
+        progress.best_us = search->trials[search->best].time_us / best->weight;
+        progress.best_config = best->config;
+    }
+    s->opts->on_progress(s->opts->user, &progress);
 }

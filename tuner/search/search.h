@@ -4,8 +4,8 @@
 #ifndef TT_TUNER_SEARCH_SEARCH_H
 #define TT_TUNER_SEARCH_SEARCH_H
 
-#include "tuner/search/part.h"
 #include "tuner/session/limits.h"
+#include "tuner/session/part.h"
 #include "tuner/session/session.h"
 
 typedef struct tt__gains {
@@ -73,5 +73,8 @@ double tt__search_best_us(const tt__search *search);
 
 /* Multiplies a trial's time and samples by its weight for the objective. */
 void tt__trial_weigh(tt__trial *trial, double weight);
+
+/* Calls opts->on_progress, if set. */
+void tt__search_progress(const tt__session *s, const tt__search *search, const char *phase);
 
 #endif

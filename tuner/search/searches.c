@@ -5,8 +5,7 @@
 
 #include "base/clock.h"
 #include "kernel/space/operation.h"
-#include "tuner/finals/energy_finals.h"
-#include "tuner/run/tune.h"
+#include "tuner/measure/energy.h"
 #include "tuner/search/ahead.h"
 #include "tuner/search/hunt.h"
 

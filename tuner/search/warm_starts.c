@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 #include "tuner/strategy/strategy.h"
@@ -15,23 +14,6 @@
 /* Another GPU, even a related one, counts as further away than any other size on this GPU. */
 static const double same_cc = 100, any_gpu = 200;
 enum { SOURCES_MAX = 8, OF_EACH = 3 };
-
-static tt_status keep(void *user, const tt__winner *w) {
-    tt__winners *all = user;
-    TT_TRY(TT__GROW(all->items, all->n));
-    all->items[all->n++] = *w;
-    return TT_OK;
-}
-
-tt_status tt__winners_load(tt__winners *out, tt__store *store) {
-    *out = (tt__winners){0};
-    return tt__store_winners(store, 0, 0, NULL, keep, out);
-}
-
-void tt__winners_free(tt__winners *w) {
-    free(w->items);
-    *w = (tt__winners){0};
-}
 
 /* INFINITY: it says nothing about this problem. An older text of a user's kernel may say something. */
 static double distance(const tt__winner *w, const tt__gpu *gpu, const tt__operation *op,

@@ -9,17 +9,8 @@
 
 #include "db/store.h"
 #include "kernel/space/space.h"
+#include "tuner/session/session.h"
 #include "tuner/strategy/priors.h"
-
-/* The winners in the store when a run begins. */
-typedef struct tt__winners {
-    size_t n;
-    tt__winner *items;
-} tt__winners;
-
-/* Free with tt__winners_free, also after a failure. */
-tt_status tt__winners_load(tt__winners *out, tt__store *store);
-void tt__winners_free(tt__winners *w);
 
 enum { TT__WARM_STARTS_MAX = 16 };
 

@@ -6,12 +6,8 @@
 
 #include <stdbool.h>
 
+#include "base/limits.h"
 #include "tiletune.h"
-
-/* For shorter problems, more configurations are nearly as fast as the best. */
-enum { TT__SHORT_US = 20 };
-/* The times of longer ones vary little, so that a few launches are enough. */
-enum { TT__LONG_US = 1000 };
 
 typedef struct tt__limits {
     size_t trials;          /* trials that ran, including earlier runs; SIZE_MAX: all configurations */

@@ -8,12 +8,41 @@
 #include "kernel/load/set.h"
 #include "kernel/model/template.h"
 #include "tuner/backend/backend.h"
-#include "tuner/search/warm_starts.h"
+#include "tuner/session/part.h"
 #include "tuner/strategy/strategy.h"
 
 struct tt__ahead;
 struct tt__search;
-struct tt__tune_call;
+struct tt__session;
+
+/* Called for each problem that has a winner, while its searches are still open. */
+typedef tt_status (*tt__after_fn)(void *user, struct tt__session *s, struct tt__search *copy,
+                                  const struct tt__search *search, const tt_result *winner);
+
+/* What the winner has least of. The search is for time; the others choose among the leaders of the finals. */
+typedef enum tt__objective { TT__OBJECTIVE_TIME, TT__OBJECTIVE_ENERGY, TT__OBJECTIVE_EDP } tt__objective;
+
+typedef struct tt__tune_call {
+    size_t n;
+    const tt__problem *problems;
+    const tt__template_set *templates; /* templates of the problems' operations, and of the copy; borrowed */
+    bool stored;         /* nothing is searched: problems without a winner that still holds have none */
+    bool only_finals;    /* no new trials, and finals even where a valid winner is stored */
+    tt__space_part part; /* of each space that is tried */
+    tt__objective objective;
+    tt__after_fn after; /* NULL: nothing */
+    void *user;
+} tt__tune_call;
+
+/* The winners in the store when a run begins. */
+typedef struct tt__winners {
+    size_t n;
+    tt__winner *items;
+} tt__winners;
+
+/* Free with tt__winners_free, also after a failure. */
+tt_status tt__winners_load(tt__winners *out, tt__store *store);
+void tt__winners_free(tt__winners *w);
 
 typedef struct tt__session {
     tt__store *store;
@@ -22,7 +51,7 @@ typedef struct tt__session {
     struct tt__ahead *ahead; /* NULL: nothing is compiled, or nothing ahead */
     tt__trace *trace;
     const tt__strategy *strategy; /* NULL: chosen for each search */
-    const struct tt__tune_call *call;
+    const tt__tune_call *call;
     const tt_tune_opts *opts;
     tt__gpu gpu;
     const int *devices; /* n_gpus of them, unless it is a replay */
@@ -39,8 +68,7 @@ typedef struct tt__session {
     tt__winners elsewhere; /* winners of earlier runs, where a search may start */
 } tt__session;
 
-/* These call opts->on_progress and opts->on_message, if set. */
-void tt__session_progress(const tt__session *s, const struct tt__search *search, const char *phase);
+/* Calls opts->on_message, if set. */
 void tt__session_message(const tt__session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a span from *since_s until now to the tuner's own row of the timeline, and sets *since_s to now. */
 void tt__session_phase(const tt__session *s, const char *name, const tt__problem *p, double *since_s);

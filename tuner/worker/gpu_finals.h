@@ -3,7 +3,7 @@
 #define TT_TUNER_WORKER_GPU_FINALS_H
 
 #include "base/str.h"
-#include "tuner/backend/backend.h"
+#include "tuner/farm/protocol.h"
 #include "tuner/worker/gpu_state.h"
 
 /* Too large for the stack. */

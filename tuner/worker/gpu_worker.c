@@ -20,7 +20,6 @@
 #include "tuner/farm/wire.h"
 #include "tuner/measure/stats.h"
 #include "tuner/measure/verify.h"
-#include "tuner/session/limits.h"
 #include "tuner/worker/gpu_finals.h"
 #include "tuner/worker/peaks.h"
 

@@ -10,15 +10,6 @@
 
 #include "base/read_file.h"
 
-tt_status tt__sharing_is_database(const char *path, bool *yes) {
-    static const char magic[] = "SQLite format 3";
-    char head[sizeof magic] = "";
-    size_t n;
-    TT_TRY(tt__read_start(path, head, sizeof head, &n));
-    *yes = n == sizeof head && memcmp(head, magic, sizeof head) == 0;
-    return TT_OK;
-}
-
 /* Is it the log of a database, which has what the database itself lacks? */
 static bool is_log(const char *path) {
     unsigned char head[4] = {0};
@@ -38,7 +29,7 @@ tt_status tt__sharing_check_output(const tt__cli_args *args, const char *path) {
     bool database = false;
     if (!path)
         return TT_OK;
-    if (tt__sharing_is_database(path, &database) == TT_OK && (database || is_log(path)))
+    if (tt__is_database(path, &database) == TT_OK && (database || is_log(path)))
         return tt__fail(TT_E_INVALID, "%s is a database%s, and would be lost: name another file", path,
                         database ? "" : "'s log");
     for (size_t i = 0; i < TT__COUNT(inputs); i++)
@@ -79,7 +70,7 @@ out:
 
 static tt_status read_file(shared *out, const char *path, bool trust, const tt__foreign *foreign) {
     bool database = false;
-    TT_TRY(tt__sharing_is_database(path, &database));
+    TT_TRY(tt__is_database(path, &database));
     return database ? read_database(out, path, trust) : tt__recording_open_t4(&out->recording, path, foreign);
 }
 

@@ -8,9 +8,6 @@
 #include "db/exchange/recording.h"
 #include "tuner/cli/shell/cli.h"
 
-/* Is the file an SQLite database? */
-tt_status tt__sharing_is_database(const char *path, bool *yes);
-
 /* Checks a file that will be written. TT_E_INVALID: it would take the place of a database, or of a file that
  * the command reads, under whatever name. NULL is no file. */
 tt_status tt__sharing_check_output(const tt__cli_args *args, const char *path);

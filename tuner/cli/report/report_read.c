@@ -6,17 +6,17 @@
 
 #include "api/matrix.h"
 #include "base/grow.h"
+#include "base/read_file.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/problem_text.h"
-#include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/report/report.h"
 
 /* ---- Files ------------------------------------------------------------------------------------------- */
 
 static bool is_store(const char *path) {
     bool is; /* the store's own message names a file that cannot be read */
-    return tt__sharing_is_database(path, &is) == TT_OK ? is : access(path, R_OK) != 0;
+    return tt__is_database(path, &is) == TT_OK ? is : access(path, R_OK) != 0;
 }
 
 /* A file, or the default store if `path` is NULL. */

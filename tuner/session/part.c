@@ -1,7 +1,7 @@
 /*
  * A configuration's part follows from the compiler options, so all shards agree on it.
  */
-#include "tuner/search/part.h"
+#include "tuner/session/part.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /*
  * The part of a space that one shard of a run tries.
  */
-#ifndef TT_TUNER_SEARCH_PART_H
-#define TT_TUNER_SEARCH_PART_H
+#ifndef TT_TUNER_SESSION_PART_H
+#define TT_TUNER_SESSION_PART_H
 
 #include "kernel/model/template.h"
 #include "kernel/space/space.h"
