@@ -83,7 +83,7 @@ def says(page, text):
 
 
 quick, usual = (constant("tuner/session/limits.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e in ("QUICK", "STANDARD"))
-short, below = constant("tuner/session/limits.c", r"standard_if_short = (\d+)"), constant("tuner/session/limits.h", r"TT__SHORT_US = (\d+)")
+short, below = constant("tuner/session/limits.c", r"standard_if_short = (\d+)"), constant("src/base/limits.h", r"TT__SHORT_US = (\d+)")
 whole = constant("tuner/session/limits.c", r"standard_whole = (\d+)")
 says("docs/search.md", f"`standard` tries a space of up to {whole} whole")
 least = int(usual) - int(usual) // 8 * int(constant("tuner/search/search.c", r"limits\.trials / 8 \* (\d)"))
