@@ -35,7 +35,8 @@ static bool has_refused(tt__str *out, const char *source, const char *code, cons
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         for (const char *at = code; (at = strstr(at, refused[i].word)); at++) {
             if ((guarded && strcmp(refused[i].why, HOST) == 0) ||
-                (at > code && tt__is_letter(at[-1]) && tt__is_letter(*at)))
+                (at > code && tt__is_letter(at[-1]) && tt__is_letter(*at)) ||
+                (strcmp(refused[i].word, "int main") == 0 && tt__is_word_char(at[strlen("int main")])))
                 continue;
             const bool of_kernel = strcmp(refused[i].word, "<<<") == 0 && strstr(error, "kernel launch");
             tt__str_addf(out, "`%s` %s", refused[i].word, of_kernel ? OF_KERNEL : refused[i].why);
@@ -73,12 +74,13 @@ static bool has_macro(tt__str *out, const char *name, const char *error, const c
     for (int i = 0; i < n && *mark; i++) {
         const char *macro = options[i] + 2, *at;
         const size_t length = strcspn(macro, "=");
-        if (strncmp(options[i], "-D", 2) != 0 || !(at = find_word(code, macro, length)))
+        if (strncmp(options[i], "-D", 2) != 0 || !(at = find_word(code, macro, length)) ||
+            strspn(mark, " ") != (size_t)(at - code))
             continue;
         if (header)
             tt__str_addf(out, "%.*s is a macro, as each parameter is, also in headers: give it another name",
                          (int)length, macro);
-        else if (strspn(mark, " ") == (size_t)(at - code) && expected && expected < code)
+        else if (expected && expected < code)
             tt__str_addf(out, "%.*s is a macro, as each parameter is: take its declaration out of the code",
                          (int)length, macro);
         else

@@ -111,8 +111,8 @@ static void test_what_is_unused(void **state) {
 /* A parameter may be in the code, and yet all its values are the same. */
 static void test_what_changes_nothing(void **state) {
     (void)state;
-    static const char dead[] =
-        "\n\nWARNING: the parameter U changes nothing: code and launch stay the same\n",
+    static const char dead[] = "\n\nWARNING: the parameter U changes nothing: code and launch are the same "
+                               "in all configurations compared\n",
                       defined[] =
                           "\n\nWARNING: the parameter U changes nothing, because the code defines it again",
                       refused[] = "k.cu: U changes nothing, because ";

@@ -101,6 +101,8 @@ static void names_macros_in_the_way(void **state) {
         {"__device__ int NN = 1, a = b;\n", plain},
         {"#line 1 \"h.cuh\"\ntemplate <int K, int N> struct s {};\n", header},
         {"#line 1 \"h.cuh\"\n__device__ int f() { return n; }\n", plain},
+        {"#line 1 \"h.cuh\"\n__device__ int f() { return n + N; }\n", plain},
+        {"__device__ int maintain();\n__device__ int a = b;\n", plain},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__str cubin = {0};

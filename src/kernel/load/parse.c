@@ -52,7 +52,7 @@ tt_status tt__template_take_default(tt__template *t) {
 /* `op NAME` is a built-in operation. A file's own operation must not have the name of one. */
 static tt_status find_operation(tt__template *t) {
     const tt__operation *builtin;
-    if (t->n_defines)
+    if (t->own && t->n_defines)
         return TT_OK;
     tt_status status = tt__operation_builtin(&builtin, t->op);
     if (t->own && status == TT_OK)

@@ -110,7 +110,9 @@ tt_status tt__check_effects(tt__examined *e, const tt__str *cubin) {
     }
     for (size_t p = 0; p < t->n_params && status == TT_OK; p++)
         if (f.compared[p] && !f.alive[p])
-            tt__str_addf(&e->warnings, "%sthe parameter %s changes nothing%s: code and launch stay the same",
+            tt__str_addf(&e->warnings,
+                         "%sthe parameter %s changes nothing%s: code and launch are the same in all "
+                         "configurations compared",
                          e->warnings.len ? "\n" : "", t->params[p].name,
                          defines(t->source, t->params[p].name) ? ", because the code defines it again" : "");
     tt__str_free(&f.base);

@@ -200,8 +200,8 @@ static void draw_changes(tt__str *out, const char *name, const tt__change *chang
     tt__svg_intervals(out, name, rows, shown);
     tt__figure_close(out);
     tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
-    size_t begin = out->len;
-    for (shown = 0; shown < n && out->len - begin < room; shown++)
+    size_t begin = out->written + out->len;
+    for (shown = 0; shown < n && out->written + out->len - begin < room; shown++)
         add_change_row(out, &changes[shown]);
     if (shown < n)
         tt__str_addf(out, "<tr><td>and %zu more: <code>--csv</code> has all</td></tr>\n", n - shown);

@@ -55,9 +55,10 @@ void tt__html_unsolved(tt__str *out, const tt__page *page) {
     tt__str_addf(out, "<section><h2>Without a winner</h2>\n<p>%zu problem%s tried, and nothing won.</p>\n", n,
                  n == 1 ? " was" : "s were");
     tt__html_table(out, "Problems without a winner", titles, sizeof titles / sizeof *titles);
-    size_t begin = out->len;
+    size_t begin = out->written + out->len;
     for (size_t k = 0; k < page->r->n; k++)
-        for (size_t i = 0; i < page->r->subjects[k].n_unsolved && out->len - begin < ROOM; i++, shown++)
+        for (size_t i = 0; i < page->r->subjects[k].n_unsolved && out->written + out->len - begin < ROOM;
+             i++, shown++)
             add_row(out, &page->r->subjects[k].unsolved[i]);
     if (shown < n)
         tt__str_addf(out, "<tr><td>and %zu more: <code>--csv</code> has all</td></tr>\n", n - shown);
