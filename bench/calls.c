@@ -84,8 +84,9 @@ static tt_status launch_raw(worker *w, int n) {
     void *args[TT__ARGS_MAX];
     memcpy(values, plan->constants, sizeof values);
     for (int i = 0; i < l->n_args; i++)
-        args[i] =
-            launch->args[i].type == TT__TYPE_NONE ? operands[launch->args[i].operand] : (void *)&values[i];
+        args[i] = launch->args[i].by_value                ? (void *)&launch->args[launch->args[i].i]
+                  : launch->args[i].type == TT__TYPE_NONE ? operands[launch->args[i].operand]
+                                                          : (void *)&values[i];
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < n && r == CUDA_SUCCESS; i++)
         r = tt__pass_launch(l, cu, plan->kernel.fns[0], args, w->stream);

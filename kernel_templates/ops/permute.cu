@@ -68,7 +68,7 @@
 //@ sample    dim0=64 dim1=2048 dim2=16 dim3=8 stride0=1 stride1=1024 stride2=64 stride3=2097152
 //@ sample    dim0=39 dim1=6 dim2=9 dim3=50 stride0=9 stride1=17550 stride2=1 stride3=351
 //@ sample    dim0=2 dim1=64 dim2=2 dim3=4096 stride0=128 stride1=2 stride2=1 stride3=256
-//@ prefer    permute_rows permute_tiled permute_flat permute_shifted
+//@ prefer    permute_any_rows permute_any_tiled permute_any_small permute_rows permute_tiled permute_flat permute_shifted
 //@ moves     bytes
 //@ buffer    src elem 1 + (dim0 - 1) * stride0 + (dim1 - 1) * stride1 + (dim2 - 1) * stride2 + (dim3 - 1) * stride3 + (dim4 - 1) * stride4 + (dim5 - 1) * stride5 + (dim6 - 1) * stride6 + (dim7 - 1) * stride7 + (dim8 - 1) * stride8 + (dim9 - 1) * stride9 + (dim10 - 1) * stride10 + (dim11 - 1) * stride11 + (dim12 - 1) * stride12 + (dim13 - 1) * stride13 + (dim14 - 1) * stride14 + (dim15 - 1) * stride15 in  random
 //@ buffer    dst elem dim0 * dim1 * dim2 * dim3 * dim4 * dim5 * dim6 * dim7 * dim8 * dim9 * dim10 * dim11 * dim12 * dim13 * dim14 * dim15 out

@@ -69,8 +69,9 @@ static inline bool tt__same_env(const tt__env *a, const tt__env *b) {
 
 /* An argument of a kernel: an operand of the caller, or a value that the configuration decides. */
 typedef struct tt__arg {
-    uint8_t type;  /* tt__type; TT__TYPE_NONE: the operand */
-    uint8_t bytes; /* that the kernel must take */
+    uint8_t type;   /* tt__type; TT__TYPE_NONE: the operand */
+    bool by_value;  /* a struct, in the memory of args[i] and those after it, which are no arguments */
+    uint16_t bytes; /* that the kernel must take */
     int16_t operand;
     union {
         int64_t i; /* of an integer type */

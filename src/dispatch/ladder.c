@@ -1,8 +1,9 @@
 /*
- * The look-up ladder. Rungs from the top: a valid winner of this problem, a stale one, the winner of the
- * nearest problem, a winner from another architecture or element size, a template's default. On each rung all
- * layers are asked, in memory (knowledge.h). The answer is the first configuration that is legal for the
- * problem, and that is not known to be wrong for it on this GPU.
+ * The look-up ladder. Rungs from the top: a valid winner of this problem, a stale one, the default of a
+ * kernel that gets the sizes as arguments, the winner of the nearest problem, a winner from another
+ * architecture or element size, a template's default. On each rung all layers are asked, in memory
+ * (knowledge.h). The answer is the first configuration that is legal for the problem, and that is not known
+ * to be wrong for it on this GPU.
  */
 #include "dispatch/ladder.h"
 
@@ -249,9 +250,14 @@ static tt_status try_exact(query *q, bool *done) {
 
 /* ---- What is near -------------------------------------------------------------------------------------- */
 
+static bool is_same(const query *q, tt__problem p) {
+    p.warm = q->problem->warm;
+    return tt__problem_same(&p, q->problem);
+}
+
 /* The nearest legal winner. Stale winners count as further away. `anything`: however far, and of another
- * architecture, regime or element size. */
-static tt_status try_near(query *q, bool anything, bool *done) {
+ * architecture, regime or element size. `same`: only of these sizes. */
+static tt_status try_near(query *q, bool anything, bool same, bool *done) {
     const double most = anything ? INFINITY : furthest;
     tt__lead leads[TT__LEADS_MAX];
     const size_t n = tt__snapshot_near(leads, q->known, q->op, q->gpu, q->problem, anything, most);
@@ -262,6 +268,8 @@ static tt_status try_near(query *q, bool anything, bool *done) {
         bool found;
         char why[160], text[TT__PROBLEM_TEXT_MAX];
         tt__snapshot_fetch(q->known, &leads[i], &w);
+        if (same && !is_same(q, w.problem))
+            continue;
         tt__winner_staleness(why, sizeof why, &w, q->templates, leads[i].here ? q->driver : NULL, NULL);
         const double score = leads[i].distance + (*why ? stale : 0);
         if (score >= best || score > most)
@@ -279,12 +287,20 @@ static tt_status try_near(query *q, bool anything, bool *done) {
     return TT_OK;
 }
 
+/* Where kernels have sizes as constants, a winner of the same sizes is far better than one of others. */
+static tt_status try_same_sizes(query *q, bool *done) {
+    bool known = false;
+    for (tt__layer layer = 0; layer < TT__LAYER_COUNT && q->op->macros; layer++)
+        known |= tt__snapshot_has(q->known, layer, q->problem);
+    return known ? try_near(q, false, true, done) : TT_OK;
+}
+
 static tt_status try_nearest(query *q, bool *done) {
-    return try_near(q, false, done);
+    return try_near(q, false, false, done);
 }
 
 static tt_status try_anything(query *q, bool *done) {
-    return try_near(q, true, done);
+    return try_near(q, true, false, done);
 }
 
 /* ---- The defaults -------------------------------------------------------------------------------------- */
@@ -316,6 +332,41 @@ static tt_status try_default(const query *q, const tt__template *t, tt__candidat
     TT_TRY(tt__space_try(best, t, q->gpu, q->problem, t->default_config, &yes));
     if (!yes)
         best->t = NULL;
+    return TT_OK;
+}
+
+static tt_status answer_default(const query *q, const tt__candidate *best) {
+    *q->choice = (tt_choice){.size = q->choice->size, .match = TT_MATCH_DEFAULT};
+    tt__copy(q->choice->kernel, sizeof q->choice->kernel, best->t->kernel);
+    tt__copy(q->choice->config, sizeof q->choice->config, best->config);
+    if (q->candidate)
+        *q->candidate = *best;
+    return advise(q);
+}
+
+/* A kernel that gets the sizes as arguments is not compiled for each problem. So it is a better answer than
+ * the kernel of another problem, which has sizes as constants. The operation prefers such kernels to others.
+ */
+static tt_status try_sized_by_args(query *q, bool *done) {
+    char name[TT__NAME_MAX];
+    for (size_t i = 0; q->op->macros && !*done && tt__operation_prefers(name, q->op, i); i++) {
+        const tt__template *t = tt__template_set_find(q->templates, name);
+        tt__candidate best = {0};
+        tt__trial trial;
+        bool wrong;
+        if (!t)
+            continue;
+        TT_TRY(tt__template_read(&t));
+        if (!t->sized_by_args)
+            break;
+        TT_TRY(try_default(q, t, &best));
+        if (!best.t)
+            continue;
+        TT_TRY(was_wrong(q, t, best.config, &trial, &wrong));
+        *done = !wrong;
+        if (*done)
+            TT_TRY(answer_default(q, &best));
+    }
     return TT_OK;
 }
 
@@ -360,13 +411,7 @@ static tt_status fall_back(const query *q) {
         return tt__fail(TT_E_UNSUPPORTED,
                         "no configuration of %s is legal for %s on %s: `tune check` says what removes them",
                         q->problem->op, tt__problem_text(problem, q->problem), q->gpu->name);
-    *q->choice = (tt_choice){.size = q->choice->size, .match = TT_MATCH_DEFAULT};
-    tt__copy(q->choice->kernel, sizeof q->choice->kernel, best.t->kernel);
-    tt__copy(q->choice->config, sizeof q->choice->config, best.config);
-    TT_TRY(advise(q));
-    if (q->candidate)
-        *q->candidate = best;
-    return TT_OK;
+    return answer_default(q, &best);
 }
 
 static tt_status check_default(const query *q) {
@@ -386,7 +431,8 @@ static tt_status check_default(const query *q) {
 }
 
 /* The rungs below the very problem, from the top. */
-static tt_status (*const rungs[])(query *q, bool *done) = {try_nearest, try_anything};
+static tt_status (*const rungs[])(query *q, bool *done) = {try_same_sizes, try_sized_by_args, try_nearest,
+                                                           try_anything};
 
 static tt_status no_winner(const query *q) {
     char text[TT__PROBLEM_TEXT_MAX];

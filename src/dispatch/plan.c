@@ -4,12 +4,14 @@
 #include "dispatch/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "code/nvrtc.h"
 #include "dispatch/first_use.h"
 #include "dispatch/knowledge.h"
 #include "dispatch/ladder.h"
 #include "dispatch/layers.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/workload.h"
 
@@ -48,12 +50,22 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     return status;
 }
 
+/* Is the cubin for this problem alone, although nobody tuned it? A program may ask for any number of these.
+ */
+static bool is_for_once(const tt_choice *choice, const making *m) {
+    const tt__template *t = m->candidate.t;
+    char text[TT__PROBLEM_TEXT_MAX];
+    return t->operation && t->operation->macros && !t->sized_by_args && choice->match > TT_MATCH_STALE &&
+           strcmp(choice->problem, tt__problem_text(text, m->problem)) != 0;
+}
+
 /* The plan works even if the store cannot be written (read-only, full). The next process must compile
  * again. */
-static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, int n) {
+static tt_status keep_cubin(tt_ctx *ctx, const tt_choice *choice, const making *m, const char *options,
+                            int n) {
     const tt__candidate *c = &m->candidate;
     char key[TT__HASH_SIZE], build[TT__BUILD_MAX];
-    if (ctx->read_only)
+    if (ctx->read_only || is_for_once(choice, m))
         return TT_OK;
     tt__cubin_key(key, c->t->source, options, n, m->gpu.cc, tt__nvrtc_version());
     tt__config_build(build, c, m->problem);
@@ -66,14 +78,14 @@ static tt_status keep_cubin(tt_ctx *ctx, const making *m, const char *options, i
     return status == TT_E_DB ? TT_OK : status;
 }
 
-static tt_status compile_cubin(tt_ctx *ctx, making *m) {
+static tt_status compile_cubin(tt_ctx *ctx, const tt_choice *choice, making *m) {
     const tt__candidate *c = &m->candidate;
     tt__str options = {0};
     int n;
     tt_status status;
     TT_GOTO(tt__config_options(&options, &n, c, m->problem));
     TT_GOTO(tt__nvrtc_compile(&m->cubin, c->t->path, c->t->source, options.text, n, m->gpu.cc));
-    TT_GOTO(keep_cubin(ctx, m, options.text, n));
+    TT_GOTO(keep_cubin(ctx, choice, m, options.text, n));
 out:
     tt__str_free(&options);
     if (status != TT_OK && m->refused[0])
@@ -101,7 +113,7 @@ static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
             return TT_OK;
         TT_TRY(refuse_stored(m, status, TT_E_CUDA));
     }
-    TT_TRY(compile_cubin(ctx, m));
+    TT_TRY(compile_cubin(ctx, &plan->choice, m));
     return load(plan, m);
 }
 

@@ -174,9 +174,10 @@ CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, 
             void *args[TT__ARGS_MAX];
             for (int i = 0; i < pass->n_args; i++) {
                 const tt__arg *arg = &launch->args[pass->first_arg + i];
-                args[i] = arg->type != TT__TYPE_NONE ? (void *)(uintptr_t)&constants[pass->first_arg + i]
-                          : launch->swaps            ? operands[at[arg->operand]]
-                                                     : operands[arg->operand];
+                args[i] = arg->by_value                ? (void *)(uintptr_t)&launch->args[arg->i]
+                          : arg->type != TT__TYPE_NONE ? (void *)(uintptr_t)&constants[pass->first_arg + i]
+                          : launch->swaps              ? operands[at[arg->operand]]
+                                                       : operands[arg->operand];
             }
             r = tt__pass_launch(pass, cu, kernel->fns[s], args, stream);
             if (pass->swap[0] != pass->swap[1]) {

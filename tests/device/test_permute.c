@@ -178,7 +178,7 @@ static void test_errors(void **state) {
     assert_int_equal(tt_plan_create(&plan, device_ctx, &problem), TT_E_INVALID);
     problem.rows = 0;
     assert_int_equal(tt_plan_create(&plan, device_ctx, &problem), TT_OK);
-    assert_string_equal(tt_plan_choice(plan)->kernel, "permute_tiled");
+    assert_string_equal(tt_plan_choice(plan)->kernel, "permute_any_tiled");
     tt_plan_free(&plan);
 }
 
@@ -247,8 +247,9 @@ static size_t tune(int tensor, const char *const *only, size_t n_only, int trial
 
 static void test_configurations(void **state) {
     (void)state;
-    static const char *const only[] = {"permute_tiled", "permute_rows", "copy_linear", "permute_shifted",
-                                       "permute_flat"};
+    static const char *const only[] = {"permute_tiled",     "permute_rows",     "copy_linear",
+                                       "permute_shifted",   "permute_flat",     "permute_any_rows",
+                                       "permute_any_tiled", "permute_any_small"};
     const bool all = device_may_take_long();
     for (int i = 0; i < PERMUTED; i += all ? 1 : 2)
         tune(i, only, 5, all ? 48 : 5);

@@ -12,9 +12,13 @@
 #include <cmocka.h>
 
 #include "base/grow.h"
+#include "base/random.h"
+#include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
+#include "kernel/load/set.h"
 #include "kernel/model/template.h"
 #include "kernel/space/config.h"
+#include "kernel/space/problem_text.h"
 #include "kernel/space/space.h"
 #include "problem_fixture.h"
 
@@ -206,6 +210,51 @@ static void conditions_may_be_fractions(void **state) {
 }
 
 /* A limit that no compiler takes excludes the configuration, and leaves the others. */
+/* Kernels that get the sizes as arguments: permutations of any sizes share few cubins. */
+static void sizes_are_arguments(void **state) {
+    (void)state;
+    enum { PROBLEMS = 600, BUILDS_MAX = 24 };
+    static const char *const kernels[] = {"permute_any_rows", "permute_any_tiled", "permute_any_small"};
+    static char builds[BUILDS_MAX][TT__BUILD_MAX];
+    size_t n_builds = 0, legal = 0;
+    uint64_t seed = 7;
+    tt__template_set set;
+    const tt__operation *op;
+    assert_int_equal(tt__template_set_open(&set, NULL, 0), TT_OK);
+    assert_int_equal(tt__operation_builtin(&op, "permute"), TT_OK);
+    for (int i = 0; i < PROBLEMS; i++) {
+        const unsigned a = 2 + (unsigned)tt__random_below(&seed, 200),
+                       b = 2 + (unsigned)tt__random_below(&seed, 60),
+                       c = 2 + (unsigned)tt__random_below(&seed, 90);
+        char text[256], build[TT__BUILD_MAX];
+        tt__problem p;
+        /* a x b x c, read as c x b x a, or with rows that stay rows */
+        snprintf(text, sizeof text,
+                 i % 2 ? "dim0=%u dim1=%u dim2=%u stride0=1 stride1=%u stride2=%u"
+                       : "dim0=%u dim1=%u dim2=%u stride0=%u stride1=%u stride2=1",
+                 a, b, c, i % 2 ? a : c, i % 2 ? a * b : a * c);
+        assert_int_equal(tt__operation_problem(&p, op, "permute", text), TT_OK);
+        for (size_t k = 0; k < COUNT(kernels); k++) {
+            const tt__template *t = tt__template_set_find(&set, kernels[k]);
+            tt__candidate candidate;
+            size_t at = 0;
+            assert_non_null(t);
+            if (tt__space_resolve(&candidate, t, &gpu, &p, t->default_config) != TT_OK)
+                continue;
+            legal++;
+            tt__config_build(build, &candidate, &p);
+            while (at < n_builds && strcmp(builds[at], build) != 0)
+                at++;
+            if (at == n_builds) {
+                assert_true(n_builds < BUILDS_MAX);
+                strcpy(builds[n_builds++], build);
+            }
+        }
+    }
+    tt__template_set_close(&set);
+    assert_true(legal >= PROBLEMS); /* each has an answer */
+}
+
 static void registers_are_a_limit(void **state) {
     (void)state;
     static const char text[] =
@@ -304,6 +353,7 @@ int main(void) {
         cmocka_unit_test(names_any_value),
         cmocka_unit_test(knows_true_and_false),
         cmocka_unit_test(conditions_may_be_fractions),
+        cmocka_unit_test(sizes_are_arguments),
         cmocka_unit_test(registers_are_a_limit),
         cmocka_unit_test(asks_for_long_instances),
         cmocka_unit_test(names_do_not_explode),

@@ -142,6 +142,13 @@ static tt_status read_arg(tt__reader *r, tt__span item) {
         return FAIL(r, word.at, "%.*s is a type of buffers, and no argument has it", SHOW(word));
     if (!arg->type && rest.n == 0 && (arg->type = literal_type(&word)) != TT__TYPE_NONE)
         rest = word;
+    if (!arg->type && tt__span_is(word, "struct")) {
+        if (!tt__span_is(rest, "permute_any"))
+            return FAIL(r, item.at, "found '%.*s', expected: struct permute_any (there is no other)",
+                        SHOW(item));
+        arg->type = TT__TYPE_U8;
+        arg->by_value = t->sized_by_args = true;
+    }
     if (!arg->type && rest.n > 0 && tt__is_word(word.at, word.n)) {
         tt__suggest near = tt__suggest_for(word.at, word.n);
         for (tt__type k = TT__TYPE_NONE + 1; k < TT__TYPE_COUNT; k++)
@@ -153,7 +160,8 @@ static tt_status read_arg(tt__reader *r, tt__span item) {
     if (!arg->type && !tt__is_word(word.at, word.n))
         return FAIL(r, word.at, "found '%.*s', expected an operand's name, or a type and an expression",
                     SHOW(word));
-    TT_TRY(tt__read_expr(r, &arg->value, arg->type ? rest : word));
+    if (!arg->by_value)
+        TT_TRY(tt__read_expr(r, &arg->value, arg->type ? rest : word));
     t->n_args++;
     r->launch->n_args++;
     return TT_OK;

@@ -19,4 +19,8 @@ typedef struct tt__function {
 extern const tt__function tt__functions[];
 extern const size_t tt__n_functions;
 
+/* The struct that kernels for permutations of any size get: copies it and says how many bytes it has. False:
+ * the problem is none of `permute`, there is no such tile, or the room is too small. */
+bool tt__permute_argument(void *out, size_t room, size_t *bytes, const struct tt__facts *facts);
+
 #endif

@@ -93,6 +93,7 @@ typedef struct tt__aside {
 
 typedef struct tt__arg_expr {
     tt__type type;  /* TT__TYPE_NONE: an operand */
+    bool by_value;  /* a struct (permute_any.h) */
     int operand;    /* index in the operation's operands, or TT__OPERAND_ERROR */
     tt__expr value; /* if it is an operand, its text is the operand's name */
 } tt__arg_expr;
@@ -192,7 +193,8 @@ typedef struct tt__template {
     char default_config[TT__CONFIG_MAX];
     size_t n_defines; /* > 0: the file defines a built-in operation of these names, and is no template */
     char *defines[TT__SHAPE_MAX];
-    tt__operation *own;                  /* the operation that this file declares, or NULL */
+    bool sized_by_args; /* a struct has the problem's numbers, and no macro does: all problems share cubins */
+    tt__operation *own; /* the operation that this file declares, or NULL */
     const tt__operation *operation;      /* `own`, or the one that `op` names */
     const struct tt__builtin *unread;    /* only path, hash, kernel and op are known; see tt__template_read */
     _Atomic(struct tt__template *) read; /* the whole of an unread one, once it was needed */

@@ -172,7 +172,7 @@ static bool has_variable(const tt__template *t, const char *name) {
 
 /* `macros variables`: does the code have this variable's number as a macro? ELEM_SIZE is always there. */
 static bool is_macro(const tt__template *t, const tt__setting *s) {
-    return t && t->operation && t->operation->macros && s->type == TT__TYPE_NONE &&
+    return t && t->operation && t->operation->macros && !t->sized_by_args && s->type == TT__TYPE_NONE &&
            strcmp(s->name, "elem_size") != 0;
 }
 

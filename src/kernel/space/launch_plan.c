@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "kernel/expression/functions.h"
 #include "kernel/space/launch_plan.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
@@ -202,10 +203,30 @@ static void start_launch(const tt__launch_plan *pl, tt__launch *l) {
         for (int i = 0; i < g->n_args; i++, n++) {
             const tt__arg_expr *a = &pl->t->args[g->first_arg + i];
             int bytes = a->type == TT__TYPE_NONE ? operand_bytes(pl, a->operand) : tt__types[a->type].size;
-            l->args[n] =
-                (tt__arg){.type = (uint8_t)a->type, .operand = (int16_t)a->operand, .bytes = (uint8_t)bytes};
+            l->args[n] = (tt__arg){.type = (uint8_t)a->type,
+                                   .operand = (int16_t)a->operand,
+                                   .bytes = (uint16_t)bytes,
+                                   .by_value = a->by_value};
         }
     }
+}
+
+/* A struct is in the memory behind the arguments of all passes. */
+static bool set_struct(const tt__launch_plan *pl, tt__launch *l) {
+    const tt__pass *last = &l->passes[l->n_passes - 1];
+    const int first = last->first_arg + last->n_args;
+    size_t bytes;
+    for (int i = 0; i < first; i++) {
+        if (!l->args[i].by_value)
+            continue;
+        if (!tt__permute_argument(&l->args[first], (size_t)(TT__ARGS_MAX - first) * sizeof *l->args, &bytes,
+                                  &pl->facts))
+            return tt__launch_plan_refuse(pl, &pl->launches[0].grid[0],
+                                          "is for `struct permute_any`, which this problem does not have");
+        l->args[i].i = first;
+        l->args[i].bytes = (uint16_t)bytes;
+    }
+    return true;
 }
 
 /* The weight makes time times weight smallest where the objective is best. */
@@ -279,6 +300,10 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__ca
                                         : last->repeat.text ? &last->repeat
                                                             : &last->grid[0],
                                         "makes %d launches, expected 1 to %d", turns, TT__TURNS_MAX);
+    }
+    if (*legal) {
+        *beyond = TT__PART_ARGS;
+        *legal = set_struct(pl, l);
     }
     if (!*legal)
         return TT_OK;

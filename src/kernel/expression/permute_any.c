@@ -1,0 +1,533 @@
+/*
+ * A tile has the innermost dimensions of the source, as long as they are dense, and those of the destination.
+ * The last one of each is cut into equal chunks, and all others are whole. So a tile has at most two
+ * dimensions that the tensor's end can cut ("cut"), each of them outermost in its list.
+ *
+ * The rule was found on an H200: 11,000 measured tiles of 173 permutations, and a search for the numbers of
+ * `costs` whose choices are closest to the fastest tiles (bench/notes/permute.md).
+ */
+#include "kernel/expression/permute_any.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+typedef struct tiling {
+    permute_shape s;         /* without dimensions of 1 */
+    int n;                   /* dimensions */
+    int order[PERMUTE_DIMS]; /* of the source, the innermost first */
+    int size[PERMUTE_DIMS];  /* of a tile */
+    bool in_row[PERMUTE_DIMS];
+    int64_t dst[PERMUTE_DIMS]; /* strides of the destination */
+    int64_t step;              /* elements from one column to the next in the source */
+    int row_dims, row_most;    /* dimensions of a row, in `order`; those that may be */
+    int run_dims, dense_dims;  /* of a run; of what is dense in the destination */
+    int read_cut, write_cut;   /* dimensions of which the tile has a part; -1: none */
+} tiling;
+
+/* n / d is n * multiplier >> 32, for n below 2^16. */
+static unsigned multiplier_of(int d) {
+    return d > 1 ? (unsigned)(((UINT64_C(1) << 32) + (unsigned)d - 1) / (unsigned)d) : 0;
+}
+
+static void start(tiling *t, const permute_shape *s) {
+    int64_t dense = 1;
+    *t = (tiling){.s = {.elem_size = s->elem_size, .align = s->align}, .read_cut = -1, .write_cut = -1};
+    for (int k = 0; k < PERMUTE_DIMS; k++) {
+        t->s.dim[k] = t->s.stride[k] = 1;
+        if (s->dim[k] == 1)
+            continue;
+        t->s.dim[t->n] = s->dim[k];
+        t->s.stride[t->n] = s->stride[k];
+        t->dst[t->n] = dense;
+        t->size[t->n++] = 1;
+        dense *= s->dim[k];
+    }
+    for (int k = 0; k < t->n; k++) { /* insertion sort */
+        int i = k;
+        for (; i > 0 && t->s.stride[t->order[i - 1]] > t->s.stride[k]; i--)
+            t->order[i] = t->order[i - 1];
+        t->order[i] = k;
+    }
+    t->step = t->n ? t->s.stride[t->order[0]] : 1;
+}
+
+/* Dimensions of the source, as long as they are dense, until they make so many bytes. `apart`: and until one
+ * that the tile has already. */
+static void add_rows(tiling *t, int bytes, bool apart) {
+    int64_t run = t->s.elem_size, dense = t->step;
+    for (int i = 0; i < t->n; i++) {
+        const int k = t->order[i];
+        if (t->s.stride[k] != dense || (apart && t->size[k] > 1))
+            break;
+        t->row_most = i + 1;
+        const int size = permute_chunk(t->s.dim[k], bytes / run, 16 / t->s.elem_size);
+        if (size > t->size[k])
+            t->size[k] = size;
+        run *= t->size[k];
+        dense *= t->s.dim[k];
+        if (t->size[k] < t->s.dim[k])
+            break;
+    }
+    if (!apart)
+        t->row_most = t->n;
+}
+
+/* Dimensions of the destination before `end`, until they make so many bytes. */
+static void add_runs(tiling *t, int bytes, int end) {
+    int64_t run = t->s.elem_size;
+    for (int k = 0; k < end; k++) {
+        int unit = 16; /* so many make whole vectors of 16 bytes */
+        while (unit > 1 && run % (16 / unit * 2) == 0)
+            unit /= 2;
+        const int64_t limit = bytes / run;
+        const int size = permute_chunk(
+            t->s.dim[k], t->s.dim[k] % unit || limit < unit ? limit : limit - limit % unit, unit);
+        if (size > t->size[k])
+            t->size[k] = size;
+        run *= t->size[k];
+        if (t->size[k] < t->s.dim[k])
+            break;
+    }
+}
+
+static void find_runs(tiling *t) {
+    int64_t dense = t->step;
+    for (int i = 0; i < t->row_most; i++) {
+        const int k = t->order[i];
+        /* If one row had them, elements that a run has side by side would be in few banks of shared memory.
+         */
+        const bool conflicts = k == 0 && i > 0 && dense / t->step * t->s.elem_size % 16 == 0;
+        if (t->s.stride[k] != dense || conflicts)
+            break;
+        t->in_row[k] = true;
+        t->row_dims++;
+        dense *= t->s.dim[k];
+        if (t->size[k] < t->s.dim[k]) {
+            t->read_cut = k;
+            break;
+        }
+    }
+    while (t->dense_dims < t->n && t->write_cut < 0) {
+        const int k = t->dense_dims++;
+        if (t->size[k] < t->s.dim[k])
+            t->write_cut = k;
+    }
+}
+
+/* The bit of a dimension whose last tile is smaller. */
+static unsigned cut_of(const tiling *t, int k) {
+    return t->s.dim[k] % t->size[k] == 0 ? 0 : 1u << (PERMUTE_ANY_CUT + (k == t->read_cut ? 0 : 1));
+}
+
+static permute_count count_of(const tiling *t, const int *dims, int n) {
+    permute_count c = {1, 1, 0};
+    for (int i = 0; i < n; i++) {
+        const int k = dims[i];
+        if (t->size[k] == 1)
+            continue;
+        c.left = c.all * (unsigned)(t->s.dim[k] % t->size[k]);
+        c.all *= (unsigned)t->size[k];
+        c.cut = cut_of(t, k);
+    }
+    return c;
+}
+
+static permute_count count_along(const tiling *t, int dims) {
+    int list[PERMUTE_DIMS];
+    for (int k = 0; k < dims; k++)
+        list[k] = k;
+    return count_of(t, list, dims);
+}
+
+static bool add_outer(tt__tile *out, const tiling *t) {
+    permute_any *a = &out->argument;
+    out->blocks = 1;
+    for (int k = 0; k < t->n; k++) {
+        const int64_t tiles = (t->s.dim[k] + t->size[k] - 1) / t->size[k];
+        int log = 0;
+        if (tiles == 1)
+            continue;
+        if (tiles > INT32_MAX / out->blocks || a->n_outer == PERMUTE_ANY_OUTER)
+            return false;
+        out->blocks *= tiles;
+        while ((INT64_C(1) << log) < tiles)
+            log++;
+        a->outer[a->n_outer++] = (permute_outer){
+            .tiles = (unsigned)tiles,
+            .multiplier = (unsigned)(((UINT64_C(1) << (31 + log)) + (uint64_t)tiles - 1) / (uint64_t)tiles),
+            .shift = (unsigned)log - 1,
+            .cut = cut_of(t, k),
+            .src = t->size[k] * t->s.stride[k],
+            .dst = t->size[k] * t->dst[k],
+        };
+    }
+    return true;
+}
+
+/* The widest vectors that divide rows (of_source) or runs, and all distances between them. */
+static int widest(const tiling *t, const permute_any *a, bool of_source) {
+    int bytes = t->s.elem_size;
+    const permute_count *c = of_source ? &a->cols : &a->along;
+    while (bytes < 16 && bytes < t->s.align && (!of_source || t->step == 1)) {
+        const unsigned n = (unsigned)(2 * bytes / t->s.elem_size);
+        bool fits = c->all % n == 0 && (!c->cut || c->left % n == 0);
+        for (unsigned i = 0; i < a->n_outer && fits; i++)
+            fits = (of_source ? a->outer[i].src : a->outer[i].dst) % n == 0;
+        for (int k = 0; k < t->n && fits; k++)
+            fits = t->size[k] == 1 || (of_source ? t->in_row[k] : k < t->run_dims) ||
+                   (of_source ? t->s.stride[k] : t->dst[k]) % n == 0;
+        if (!fits)
+            break;
+        bytes *= 2;
+    }
+    return bytes;
+}
+
+/* A run may be a part of what is dense in the destination. Tables of runs and of a run's elements should be
+ * short, vectors wide, and runs no shorter than 128 bytes. */
+static void choose_runs(tiling *t, permute_any *a, int elements) {
+    int64_t least = INT64_MAX;
+    int best = 1, length = 1;
+    for (int n = 1; n <= t->dense_dims; n++) {
+        length *= t->size[n - 1];
+        t->run_dims = n;
+        a->along = count_along(t, n);
+        const int wide = widest(t, a, false);
+        const int partial = wide < 4 ? 1 + 16 / t->s.elem_size : 1;
+        const bool is_short = length * t->s.elem_size < 128 && n < t->dense_dims;
+        const int64_t cost = length + elements / length * partial + 4096 / wide + is_short * elements / 2;
+        if (cost < least) {
+            least = cost;
+            best = n;
+        }
+    }
+    t->run_dims = best;
+    a->along = count_along(t, best);
+}
+
+/* Fewer widths make fewer cubins. Where elements are small, 8 bytes gain little over 4, and words of turned
+ * and joined tiles are written one by one. */
+static void narrow(tt__tile *tile, int elem_size) {
+    const int part = 4 / elem_size, words = ((int)tile->argument.cols.all + part - 1) / part;
+    tile->load = tile->load == 8 ? 4 : tile->load;
+    tile->store = tile->store == 8 ? 4 : tile->store;
+    if (tile->kind < TT__TILE_TURNED)
+        return;
+    tile->unit = words > 2 ? 4 : words;
+    tile->load = tile->load < 4 ? elem_size : tile->load > 4 * tile->unit ? 4 : tile->load;
+    tile->store = tile->store < 4 ? elem_size : 4;
+}
+
+static unsigned up_to_16(unsigned bytes) {
+    return (bytes + 15) / 16 * 16;
+}
+
+/* Shared memory: tables of rows, runs and elements of a run, then the rows one behind the other. */
+static void place(tt__tile *out, const tiling *t) {
+    permute_any *a = &out->argument;
+    const unsigned e = (unsigned)t->s.elem_size, load = (unsigned)out->load / e,
+                   store = (unsigned)out->store / e;
+    const bool in_words = out->kind >= TT__TILE_TURNED;
+    const unsigned part = in_words ? 4 / e : 1, words = (a->cols.all + part - 1) / part;
+    unsigned bytes;
+    if (in_words) {
+        a->row_vectors = (words + (unsigned)out->unit - 1) / (unsigned)out->unit;
+        a->pitch = a->row_vectors * (unsigned)out->unit | 1;
+        a->run_vectors = (a->along.all + (out->store >= 4 ? part - 1 : 2 * part - 2)) / part;
+        a->plane = (a->run_vectors * a->pitch + 14) / 32 * 32 + 17; /* planes begin in different banks */
+        bytes = 4 * (out->kind == TT__TILE_TURNED ? a->plane * part : a->rows * a->pitch);
+    } else {
+        a->row_vectors = a->cols.all / load;
+        a->run_vectors = a->along.all / store;
+        a->pitch = a->cols.all | 1;
+        bytes = a->rows * a->pitch * e;
+    }
+    a->row_multiplier = multiplier_of((int)a->row_vectors);
+    a->run_multiplier = multiplier_of((int)a->run_vectors);
+    a->runs_at = up_to_16(a->rows * (in_words ? 8 : 4));
+    a->along_at = a->runs_at + up_to_16(a->runs * (out->kind == TT__TILE_TURNED ? 4 : 8));
+    a->held_at = a->along_at + (out->kind == TT__TILE_TURNED ? 0 : up_to_16(a->along.all * 4));
+    out->shared_bytes = out->kind == TT__TILE_ROWS ? (int)a->rows * 8 : (int)(a->held_at + up_to_16(bytes));
+}
+
+/* Lists of dimensions, as they are added up. */
+typedef struct lists {
+    permute_any *a;
+    const tiling *t;
+    unsigned n;       /* all entries, also those that do not fit */
+    int64_t src, dst; /* the farthest element of a tile */
+} lists;
+
+static void add_inner(lists *l, unsigned *n, int k, int64_t first, int64_t second) {
+    const int size = l->t->size[k];
+    if (size == 1)
+        return;
+    if (l->n < PERMUTE_ANY_INNER)
+        l->a->inner[l->n] = (permute_inner){.multiplier = multiplier_of(size),
+                                            .size = (unsigned short)size,
+                                            .left = (unsigned short)(l->t->s.dim[k] % size),
+                                            .first = (unsigned)first,
+                                            .second = (unsigned)second | cut_of(l->t, k)};
+    l->n++;
+    ++*n;
+}
+
+/* Rows, runs and elements of a run, each as a list of dimensions. */
+static bool list_dims(tt__tile *out, const tiling *t) {
+    permute_any *a = &out->argument;
+    lists l = {.a = a, .t = t};
+    int64_t held[PERMUTE_DIMS] = {0}, at = 1; /* from one index to the next in shared memory */
+    const bool rows_only = out->kind == TT__TILE_ROWS;
+    const int e = t->s.elem_size, unit = out->kind >= TT__TILE_TURNED ? e : 1;
+    for (int i = 0; i < t->row_dims; i++) {
+        held[t->order[i]] = at;
+        at *= t->size[t->order[i]];
+    }
+    at = (int64_t)a->pitch * (out->kind >= TT__TILE_TURNED ? 4 / e : 1);
+    for (int k = 0; k < t->n; k++) {
+        if (t->in_row[k])
+            continue;
+        held[k] = at;
+        at *= t->size[k];
+        l.src += (t->size[k] - 1) * t->s.stride[k];
+        l.dst += rows_only ? (t->size[k] - 1) * t->dst[k] : 0;
+        add_inner(&l, &a->n_rows, k, t->s.stride[k], rows_only ? t->dst[k] : 0);
+    }
+    for (int i = 0; i < t->n && !rows_only; i++) {
+        const int k = t->order[i];
+        if (k < t->run_dims)
+            continue;
+        l.dst += (t->size[k] - 1) * t->dst[k];
+        add_inner(&l, &a->n_runs, k, t->dst[k], held[k]);
+    }
+    for (int k = 0; k < t->run_dims && !rows_only; k++)
+        add_inner(&l, &a->n_along, k, held[k], 0);
+    a->span = (unsigned)(l.src * e + (int64_t)a->row_vectors * out->unit * 4);
+    const int64_t most = PERMUTE_ANY_BELOW - 4096;
+    return l.n <= PERMUTE_ANY_INNER && l.src * unit < most && a->cols.all * t->step < most - l.src &&
+           (l.dst + a->along.all) * unit < most;
+}
+
+/* The dimensions of a tile of this kind and these runs. */
+static bool cut(tiling *t, tt__tile_kind kind, int read_run, int write_run) {
+    const bool rows_only = kind == TT__TILE_ROWS, turned = kind == TT__TILE_TURNED;
+    if (t->n == 0 || (rows_only && t->s.stride[0] != 1) || t->step > INT32_MAX ||
+        (kind >= TT__TILE_TURNED && (t->step != 1 || t->s.elem_size > 2)) || (turned && t->order[0] == 0))
+        return false;
+    if (turned)
+        add_runs(t, write_run, t->order[0]);
+    if (!rows_only)
+        add_rows(t, read_run, turned);
+    if (!turned)
+        add_runs(t, write_run, t->n);
+    t->row_most = rows_only ? 1 : t->row_most;
+    return true;
+}
+
+/* Of all entries of lists, only those that are used are set. */
+static bool make(tt__tile *out, tiling *t, tt__tile_kind kind) {
+    enum { ELEMENTS_MAX = 65535, SHARED_MAX = 64 * 1024 };
+    const bool rows_only = kind == TT__TILE_ROWS, turned = kind == TT__TILE_TURNED;
+    permute_any *a = &out->argument;
+    memset(out, 0, offsetof(tt__tile, argument.inner));
+    out->kind = kind;
+    out->elements = 1;
+    a->rows = a->runs = 1;
+    a->reach = 1;
+    a->col_step = (unsigned)t->step;
+    find_runs(t);
+    for (int k = 0; k < t->n; k++) {
+        if ((int64_t)out->elements * t->size[k] > ELEMENTS_MAX)
+            return false;
+        out->elements *= t->size[k];
+        a->rows *= t->in_row[k] ? 1 : (unsigned)t->size[k];
+        a->reach += (t->s.dim[k] - 1) * t->s.stride[k];
+    }
+    if (!add_outer(out, t))
+        return false;
+    a->cols = count_of(t, t->order, t->row_dims);
+    if (rows_only)
+        t->run_dims = 1;
+    for (int k = 0; turned && k < t->dense_dims && !(t->in_row[k] && t->size[k] > 1); k++)
+        t->run_dims = k + 1;
+    if (rows_only || turned)
+        a->along = count_along(t, t->run_dims);
+    else
+        choose_runs(t, a, out->elements);
+    a->runs = (unsigned)out->elements / a->along.all;
+    out->load = widest(t, a, true);
+    out->store = widest(t, a, false);
+    out->aligned = out->store == 16;
+    if (rows_only) /* a vector is the same on both sides */
+        out->load = out->store = out->load < out->store ? out->load : out->store;
+    else if (t->s.elem_size <= 2)
+        narrow(out, t->s.elem_size);
+    place(out, t);
+    if (!list_dims(out, t) || out->shared_bytes > SHARED_MAX)
+        return false;
+    int64_t dense = 1; /* elements that are written side by side */
+    for (int k = 0; k < t->dense_dims; k++)
+        dense *= t->size[k];
+    out->dense = turned || (kind == TT__TILE_JOINED && out->store < 4) ? (int)a->along.all : (int)dense;
+    return true;
+}
+
+bool tt__tile_make(tt__tile *out, const permute_shape *shape, tt__tile_kind kind, int read_run,
+                   int write_run) {
+    tiling t;
+    start(&t, shape);
+    *out = (tt__tile){0};
+    return cut(&t, kind, read_run, write_run) && make(out, &t, kind);
+}
+
+/* ---- The rule ------------------------------------------------------------------------------------------ */
+
+/* What a kind costs. Times of instructions are nanoseconds of a multiprocessor that they keep busy. */
+typedef struct cost {
+    double partial; /* of a sector that is written in part, in bytes moved */
+    double crowded; /* of few blocks on a multiprocessor, likewise */
+    double block, table, load, loaded, store,
+        stored;        /* of a block; of a turn of all threads; of its elements */
+    double wait, turn; /* latencies of a block and of a turn */
+    double all;        /* factor */
+} cost;
+
+static const cost costs[TT__TILE_KINDS] = {
+    [TT__TILE_ROWS] = {.crowded = 2.74, .block = 113, .table = 91.9, .turn = 101, .all = 1.35},
+    [TT__TILE_GATHERED] = {.partial = 4.21,
+                           .crowded = 13.1,
+                           .table = 457,
+                           .loaded = 10.1,
+                           .stored = 19.1,
+                           .wait = 150,
+                           .turn = 221,
+                           .all = 0.822},
+    [TT__TILE_TURNED] = {.partial = 6.86,
+                         .crowded = 98.2,
+                         .block = 195,
+                         .table = 209,
+                         .load = 9.7,
+                         .loaded = 0.77,
+                         .store = 127,
+                         .wait = 625,
+                         .turn = 662,
+                         .all = 0.866},
+    [TT__TILE_JOINED] = {.partial = 2.56,
+                         .crowded = 4.05,
+                         .block = 469,
+                         .table = 30.6,
+                         .load = 252,
+                         .loaded = 70.3,
+                         .stored = 7.24,
+                         .wait = 7580,
+                         .turn = 182,
+                         .all = 0.988},
+};
+
+static double turns(unsigned n, unsigned threads) {
+    return (n + threads - 1) / threads;
+}
+
+/* The time is that of memory, of instructions or of latencies, whichever is longest. */
+static double cost_of(const tt__tile *tile, int elem_size, double bytes, int sm_count) {
+    const cost *c = &costs[tile->kind];
+    const permute_any *a = &tile->argument;
+    const bool in_words = tile->kind >= TT__TILE_TURNED, turned = tile->kind == TT__TILE_TURNED;
+    const unsigned part = in_words ? 4 / (unsigned)elem_size : 1;
+    const unsigned runs = turned                        ? (a->cols.all + part - 1) / part
+                          : tile->kind == TT__TILE_ROWS ? a->rows
+                                                        : a->runs;
+    const unsigned entries = a->rows + (tile->kind == TT__TILE_ROWS ? 0 : a->runs) +
+                             (tile->kind == TT__TILE_ROWS || turned ? 0 : a->along.all);
+    const double tables = turns(entries, 224), loads = turns(a->rows * a->row_vectors, 256),
+                 stores = turns(runs * (tile->kind == TT__TILE_ROWS ? a->row_vectors : a->run_vectors), 256);
+    const double loaded = in_words ? tile->unit : tile->load / elem_size,
+                 stored = in_words ? (int)part : tile->store / elem_size;
+    const double run = (double)tile->dense * elem_size;
+    const bool whole = tile->aligned && tile->dense * elem_size % 32 == 0;
+    const double sectors = whole ? 1 : (run + 32 - elem_size) / run;
+    int resident = 227 * 1024 / (tile->shared_bytes + 1024);
+    resident = resident > 8 ? 8 : resident;
+    const double few = 1 - resident / 8.0, blocks = (double)tile->blocks / sm_count;
+    const int64_t waves =
+        (int64_t)(blocks / resident) + (blocks > (double)(int64_t)(blocks / resident) * resident);
+    const double memory = bytes * (2 + c->partial * (sectors - 1)) * (1 + c->crowded * few * few) / 4e6;
+    const double busy = blocks * 1e-3 *
+                        (c->block + c->table * tables + loads * (c->load + c->loaded * loaded) +
+                         stores * (c->store + c->stored * stored));
+    const double latency = (double)waves * 1e-3 * (c->wait + c->turn * (tables + loads + stores));
+    return c->all * c->all * c->all *
+           (memory * memory * memory + busy * busy * busy + latency * latency * latency);
+}
+
+/* Runs that are tried. More of them gain less than 1 %. */
+static const struct {
+    tt__tile_kind kind;
+    int read_run, write_run;
+} tried[] = {
+    {TT__TILE_ROWS, 0, 2048},       {TT__TILE_ROWS, 0, 4096},       {TT__TILE_ROWS, 0, 8192},
+    {TT__TILE_ROWS, 0, 16384},      {TT__TILE_GATHERED, 256, 512},  {TT__TILE_GATHERED, 1024, 2048},
+    {TT__TILE_GATHERED, 4096, 128}, {TT__TILE_GATHERED, 128, 512},  {TT__TILE_GATHERED, 512, 128},
+    {TT__TILE_GATHERED, 1024, 512}, {TT__TILE_GATHERED, 2048, 256}, {TT__TILE_GATHERED, 2048, 2048},
+    {TT__TILE_GATHERED, 256, 256},  {TT__TILE_GATHERED, 128, 1024}, {TT__TILE_GATHERED, 1024, 256},
+    {TT__TILE_GATHERED, 256, 64},   {TT__TILE_GATHERED, 128, 2048}, {TT__TILE_GATHERED, 4096, 64},
+    {TT__TILE_GATHERED, 128, 128},  {TT__TILE_GATHERED, 64, 128},   {TT__TILE_GATHERED, 64, 64},
+    {TT__TILE_TURNED, 128, 256},    {TT__TILE_TURNED, 64, 128},     {TT__TILE_TURNED, 64, 512},
+    {TT__TILE_TURNED, 256, 128},    {TT__TILE_TURNED, 64, 64},      {TT__TILE_TURNED, 256, 64},
+    {TT__TILE_TURNED, 16, 512},     {TT__TILE_TURNED, 256, 256},    {TT__TILE_TURNED, 128, 64},
+    {TT__TILE_JOINED, 2048, 4096},  {TT__TILE_JOINED, 16, 4096},    {TT__TILE_JOINED, 4096, 256},
+};
+
+/* Short dimensions make the same tile of different runs. */
+typedef struct tried_tile {
+    tt__tile_kind kind;
+    int row_most, size[PERMUTE_DIMS];
+} tried_tile;
+
+static bool is_new(const tiling *t, tt__tile_kind kind, tried_tile *before, size_t *n) {
+    const size_t bytes = (size_t)t->n * sizeof *t->size;
+    for (size_t i = 0; i < *n; i++)
+        if (before[i].kind == kind && before[i].row_most == t->row_most &&
+            memcmp(before[i].size, t->size, bytes) == 0)
+            return false;
+    before[*n].kind = kind;
+    before[*n].row_most = t->row_most;
+    memcpy(before[(*n)++].size, t->size, bytes);
+    return true;
+}
+
+bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count) {
+    const double most = 0x1p44; /* elements of a permutation (permutation.c), so that nothing overflows */
+    double bytes = shape->elem_size, reach = 1, least = INFINITY;
+    size_t best = 0, n = 0;
+    tried_tile before[TT__COUNT(tried)];
+    tiling whole;
+    for (int k = 0; k < PERMUTE_DIMS; k++) {
+        bytes *= (double)shape->dim[k];
+        reach += (double)(shape->dim[k] - 1) * (double)shape->stride[k];
+    }
+    if (bytes > most * shape->elem_size || reach > most)
+        return false;
+    /* Long rows stay rows. */
+    const bool long_rows = shape->stride[0] == 1 && shape->dim[0] * shape->elem_size >= 256;
+    start(&whole, shape);
+    for (size_t i = 0; i < TT__COUNT(tried); i++) {
+        const tt__tile_kind kind = tried[i].kind;
+        if (long_rows && kind != TT__TILE_ROWS)
+            break; /* they are first */
+        tiling t = whole;
+        if (!cut(&t, kind, tried[i].read_run, tried[i].write_run) || !is_new(&t, kind, before, &n) ||
+            !make(out, &t, kind))
+            continue;
+        const double cost = cost_of(out, shape->elem_size, bytes, sm_count);
+        if (cost < least) {
+            least = cost;
+            best = i;
+        }
+    }
+    return least < INFINITY &&
+           tt__tile_make(out, shape, tried[best].kind, tried[best].read_run, tried[best].write_run);
+}
