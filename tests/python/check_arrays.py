@@ -236,7 +236,9 @@ def check_notebook():
 
 def check_lock():
     tune = pathlib.Path(sys.prefix, "bin/tune")
-    subprocess.run([tune, "lock", "--output", "python.lock", "--sizes", "40", "--db", "python.db"], check=True, capture_output=True)
+    done = subprocess.run([tune, "lock", "--output", "python.lock", "--sizes", "40", "--db", "python.db"], text=True,
+                          capture_output=True)
+    assert done.returncode == 0, done.stderr
     before = tiletune.best(40)
     tiletune.lock("python.lock")
     assert tiletune.best(40).config == before.config

@@ -13,6 +13,7 @@
 
 #include "base/grow.h"
 #include "base/random.h"
+#include "db/checked.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
@@ -243,6 +244,7 @@ static void sizes_are_arguments(void **state) {
                 continue;
             legal++;
             tt__config_build(build, &candidate, &p);
+            assert_int_equal(tt__check_config(build), TT_OK); /* as readers of a store and of a lock file do */
             while (at < n_builds && strcmp(builds[at], build) != 0)
                 at++;
             if (at == n_builds) {

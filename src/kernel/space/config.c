@@ -250,21 +250,25 @@ tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const
     return status;
 }
 
+/* One word more of the text, which a template without parameters begins. */
+static void add_word(char out[TT__BUILD_MAX], const char *name, const char *value) {
+    size_t used = strlen(out);
+    snprintf(out + used, TT__BUILD_MAX - used, "%s%s=%s", used ? " " : "", name, value);
+}
+
 void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p) {
     char value[TT__SETTING_TEXT_MAX];
-    size_t used;
     tt__copy(out, TT__CONFIG_MAX, c->config);
     for (int i = 0; i < p->n; i++) {
         bool argument = p->settings[i].type == TT__TYPE_NONE && !is_macro(c->t, &p->settings[i]);
         if (argument || (c->t && c->t->operation && c->t->operation->macros && p->settings[i].number == 1))
             continue; /* a macro of 1 is left out, so that the text stays short */
-        used = strlen(out);
-        snprintf(out + used, TT__BUILD_MAX - used, " %s=%s", p->settings[i].name,
-                 tt__setting_text(value, &p->settings[i]));
+        add_word(out, p->settings[i].name, tt__setting_text(value, &p->settings[i]));
     }
     for (size_t i = 0; c->t && i < c->t->n_derived; i++) {
-        used = strlen(out);
-        if (c->t->derived[i].macro)
-            snprintf(out + used, TT__BUILD_MAX - used, " %s=%" PRId64, c->t->derived[i].name, c->derived[i]);
+        if (!c->t->derived[i].macro)
+            continue;
+        snprintf(value, sizeof value, "%" PRId64, c->derived[i]);
+        add_word(out, c->t->derived[i].name, value);
     }
 }
