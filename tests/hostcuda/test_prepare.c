@@ -20,7 +20,7 @@
 #include "kernel/space/problem_text.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
-#include "tuner/search/ahead.h"
+#include "tuner/farm/expected.h"
 
 static const char doubled[] = "//@ kernel    doubled\n"
                               "//@ problem   n 1000\n"
@@ -51,8 +51,8 @@ typedef struct bench {
     tt__template *own;
     tt__store *store;
     tt__backend *backend;
-    tt__session s;
-    tt__ahead ahead;
+    tt__gpu gpu;
+    tt__expected expected;
 } bench;
 
 static void open_bench(bench *b, int jobs) {
@@ -61,18 +61,18 @@ static void open_bench(bench *b, int jobs) {
     OK(tt__template_set_open(&b->templates, NULL, 0));
     OK(tt__template_parse(&b->own, "doubled.cu", doubled));
     OK(tt__store_open(&b->store, ":memory:", TT__STORE_READ_WRITE));
-    b->ahead.s = &b->s;
+    b->expected.gpu = &b->gpu;
     OK(tt__backend_gpu(&b->backend, &(tt__backend_gpu_opts){.jobs = jobs,
                                                             .trial_timeout_s = 60,
                                                             .compile_timeout_s = 60,
                                                             .store = b->store,
-                                                            .ahead = &b->ahead}));
-    OK(b->backend->ops->hello(b->backend, &b->s.gpu, &env));
+                                                            .expected = &b->expected}));
+    OK(b->backend->ops->hello(b->backend, &b->gpu, &env));
 }
 
 static void close_bench(bench *b) {
     b->backend->ops->close(b->backend);
-    tt__ahead_close(&b->ahead);
+    tt__expected_close(&b->expected);
     tt__store_close(&b->store);
     tt__template_free(&b->own);
     tt__template_set_close(&b->templates);
@@ -82,7 +82,7 @@ static void a_trial(bench *b, const tt__template *t, const tt__problem *p) {
     tt__candidate c;
     tt__trial trial;
     size_t id;
-    OK(tt__space_resolve(&c, t, &b->s.gpu, p, t->default_config));
+    OK(tt__space_resolve(&c, t, &b->gpu, p, t->default_config));
     OK(b->backend->ops->submit(b->backend, 7, &c, 0));
     OK(b->backend->ops->wait(b->backend, &id, &trial));
     assert_int_equal(id, 7);
@@ -136,7 +136,7 @@ static void test_trials_given_up(void **state) {
     tt__problem first = matrix(33), second = matrix(65);
     open_bench(&b, 2);
     const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
-    OK(tt__space_resolve(&c, t, &b.s.gpu, &first, t->default_config));
+    OK(tt__space_resolve(&c, t, &b.gpu, &first, t->default_config));
     OK(b.backend->ops->problem(b.backend, &first, t));
     for (size_t i = 0; i < TRIALS; i++)
         OK(b.backend->ops->submit(b.backend, 100 + i, &c, 0));
@@ -172,19 +172,19 @@ static void test_expected_next(void **state) {
     const tt__backend_ops *ops = b.backend->ops;
     const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
     for (int i = 0; i < 2; i++)
-        OK(tt__space_resolve(&c[i], t, &b.s.gpu, &p, configs[i]));
+        OK(tt__space_resolve(&c[i], t, &b.gpu, &p, configs[i]));
     OK(ops->problem(b.backend, &p, t));
     a_trial(&b, t, &p);
     usleep(SAVED_WITHIN_US);
     a_trial(&b, t, &p);
     size_t before = n_cubins(&b);
-    OK(tt__ahead_soon(&b.ahead, &next[0], 1, &p));
+    OK(tt__expected_soon(&b.expected, &next[0], 1, &p));
     for (int i = 0; i < 200 && n_cubins(&b) < before + 1; i++) {
         a_trial(&b, t, &p);
         usleep(SAVED_WITHIN_US / 2);
     }
     assert_int_equal(n_cubins(&b), before + 1);
-    OK(tt__ahead_soon(&b.ahead, &next[1], 1, &p));
+    OK(tt__expected_soon(&b.expected, &next[1], 1, &p));
     OK(ops->problem(b.backend, &p, t));
     for (int i = 0; i < 20; i++) {
         a_trial(&b, t, &p);
@@ -203,13 +203,13 @@ static void test_reference_is_expected(void **state) {
     open_bench(&b, 2);
     const tt__template *t = tt__template_set_find(&b.templates, "transpose_tiled");
     OK(tt__operation_problem(&next, b.own->operation, "doubled", "n=5000"));
-    OK(tt__space_resolve(&c, b.own, &b.s.gpu, &next, "TIMES=3"));
+    OK(tt__space_resolve(&c, b.own, &b.gpu, &next, "TIMES=3"));
     OK(b.backend->ops->problem(b.backend, &first, t));
     a_trial(&b, t, &first);
     usleep(SAVED_WITHIN_US);
     a_trial(&b, t, &first);
     size_t before = n_cubins(&b);
-    OK(tt__ahead_later(&b.ahead, &c, &next));
+    OK(tt__expected_later(&b.expected, &c, &next));
     for (int i = 0; i < 200 && n_cubins(&b) < before + 2; i++) {
         OK(b.backend->ops->problem(b.backend, &first, t));
         a_trial(&b, t, &first);

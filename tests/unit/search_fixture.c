@@ -29,7 +29,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
 
 /* Expected configurations are not in flight yet, and there are no more of them than are left to try. */
 static void check_soon(fake *f) {
-    const tt__expected_list *soon = &f->ahead->soon;
+    const tt__expected_list *soon = &f->foresee->expected.soon;
     for (size_t i = 0; i < soon->n; i++)
         for (size_t k = 0; k < f->n_submitted; k++)
             assert_false(soon->items[i].candidate.t == f->submitted[k]->t &&
@@ -174,9 +174,9 @@ void bench_open(bench *b, bool both) {
     memset(b, 0, sizeof *b);
     field_open(&b->f, numbers, both ? letters : NULL);
     assert_int_equal(b->f.space.n, both ? SPACE_OF_BOTH : SPACE);
-    b->ahead = (tt__ahead){.s = &b->s};
+    tt__foresee_open(&b->foresee, &b->s, NULL, &b->f.problem);
     b->backend = (fake){.base = {&ops},
-                        .ahead = &b->ahead,
+                        .foresee = &b->foresee,
                         .n_samples = 7,
                         .us = US,
                         .finals_known = true,
@@ -190,7 +190,7 @@ void bench_open(bench *b, bool both) {
     b->s = (tt__session){.templates = &b->set,
                          .call = &b->call,
                          .backend = &b->backend.base,
-                         .ahead = &b->ahead,
+                         .foresee = &b->foresee,
                          .opts = &b->opts,
                          .gpu = field_gpu,
                          .env = {"580.1", "13.0", TT__METHOD},
@@ -221,7 +221,7 @@ void bench_add_words(bench *b) {
 }
 
 void bench_close(bench *b) {
-    tt__ahead_close(&b->ahead);
+    tt__foresee_close(&b->foresee);
     tt__store_close(&b->s.store);
     field_close(&b->f);
 }
@@ -230,16 +230,16 @@ void bench_search(bench *b, const tt__limits *limits, tt__search *out) {
     if (b->opts.force) /* this run's trials would be taken over */
         bench_begin_run(b, "measured");
     assert_ok(tt__search_open(&b->s, &b->f.problem, limits, out));
-    assert_ok(tt__ahead_of_search(&b->ahead, out));
+    assert_ok(tt__foresee_search(&b->foresee, out));
     assert_ok(tt__search_run(&b->s, out, "search"));
 }
 
 enum { CHECKS = 2 }; /* the verifier's kernels and the reference come first */
 
 size_t bench_expected(const bench *b) {
-    return b->ahead.later.n ? b->ahead.later.n - CHECKS : 0;
+    return b->foresee.expected.later.n ? b->foresee.expected.later.n - CHECKS : 0;
 }
 
 const char *bench_expected_config(const bench *b, size_t i) {
-    return b->ahead.later.items[CHECKS + i].candidate.config;
+    return b->foresee.expected.later.items[CHECKS + i].candidate.config;
 }

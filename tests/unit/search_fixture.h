@@ -6,8 +6,9 @@
 #include "kernel/space/space.h"
 #include "space_fixture.h"
 #include "tuner/run/tune.h"
-#include "tuner/search/ahead.h"
+#include "tuner/search/foresee.h"
 #include "tuner/search/hunt.h"
+#include "tuner/search/schedule.h"
 
 enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8 };
 extern const char numbers[]; /* a template of SPACE configurations, the default first */
@@ -18,7 +19,7 @@ extern const char letters[]; /* another template, where the model expects STREAM
  * less. */
 typedef struct fake {
     tt__backend base;
-    const tt__ahead *ahead;
+    const tt__foresee *foresee;
     size_t waiting[SPACE_OF_BOTH], n_waiting, most_waiting, n_opened, n_prepared, n_compilers;
     const tt__candidate *waiting_for[SPACE_OF_BOTH];
     const tt__candidate *submitted[SPACE_OF_BOTH]; /* the first of them */
@@ -63,7 +64,7 @@ typedef struct bench {
     tt_tune_opts opts;
     tt__tune_call call;
     tt__session s;
-    tt__ahead ahead;
+    tt__foresee foresee;
     bool is_short;      /* the effort that is wanted is that of short problems */
     size_t patience;    /* of expect_known */
     char message[1024]; /* the last one */

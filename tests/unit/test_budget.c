@@ -101,7 +101,7 @@ static void test_finals_of_long_kernels(void **state) {
         r.all.limits.deadline_s = r.b.s.end_s = tt__now_s() + 600;
         r.all.limits.finals_s = 150;
         double expected_s;
-        assert_int_equal(tt__finals_contenders(&r.all, &expected_s), is_long ? 6 : SPACE);
+        assert_int_equal(tt__schedule_contenders(&r.all, &expected_s), is_long ? 6 : SPACE);
         race_run(&r);
         if (is_long)
             EXPECT_STAGES(&r, 6);
@@ -267,20 +267,20 @@ static void test_a_budget_for_slow_kernels(void **state) {
     race r;
     race_open(&r, false);
     double all_s, one_s, six_s, few_s; /* at first all are alike */
-    assert_int_equal(tt__finals_contenders(&r.all, &all_s), SPACE);
+    assert_int_equal(tt__schedule_contenders(&r.all, &all_s), SPACE);
     assert_true(all_s < 1);
     for (size_t i = 0; i < SPACE; i++)
         r.all.trials[i].time_us = i == 0 ? 1e4 : 2e4;
-    assert_int_equal(tt__finals_contenders(&r.all, &one_s), 1);
+    assert_int_equal(tt__schedule_contenders(&r.all, &one_s), 1);
     for (size_t i = 1; i < 6; i++)
         r.all.trials[i].time_us = 1e4;
-    assert_int_equal(tt__finals_contenders(&r.all, &six_s), 6);
+    assert_int_equal(tt__schedule_contenders(&r.all, &six_s), 6);
     assert_true(one_s > 31 * 0.01 && six_s > one_s + 31 * 5 * 0.01);
     r.all.limits.finals_s = (one_s + six_s) / 2;
-    size_t few = tt__finals_contenders(&r.all, &few_s);
+    size_t few = tt__schedule_contenders(&r.all, &few_s);
     assert_true(few > 1 && few < 6 && few_s > one_s && few_s <= r.all.limits.finals_s);
     r.all.limits.finals_s = 0; /* one is measured in any case */
-    assert_int_equal(tt__finals_contenders(&r.all, &few_s), 1);
+    assert_int_equal(tt__schedule_contenders(&r.all, &few_s), 1);
     assert_true(few_s == one_s);
     r.all.limits.finals_s = six_s;
     r.all.trials[0].time_us *= 1.26; /* the default */

@@ -16,7 +16,7 @@
 #include "problem_fixture.h"
 #include "tuner/backend/gpu/compilers.h"
 #include "tuner/farm/cubins.h"
-#include "tuner/search/ahead.h"
+#include "tuner/farm/expected.h"
 
 static const char text[] = "//@ kernel   k\n"
                            "//@ op       transpose\n"
@@ -34,8 +34,7 @@ typedef struct fixture {
     tt__template *t;
     tt__problem p;
     tt__cubins cubins;
-    tt__session s;
-    tt__ahead ahead;
+    tt__expected expected;
 } fixture;
 
 static const tt__gpu gpu = {.cc = 90, .max_threads_per_block = 1024};
@@ -47,8 +46,7 @@ static int enter(void **state) {
     if (tt__template_parse(&f.t, "k.cu", text) != TT_OK)
         fail_msg("%s", tt_last_error());
     f.cubins = (tt__cubins){.store = f.store, .cc = 90, .nvrtc = "13.0"};
-    f.s.gpu = gpu;
-    f.ahead = (tt__ahead){.s = &f.s, .operation = f.t->operation}; /* nothing is verified here */
+    f.expected = (tt__expected){.gpu = &gpu, .operation = f.t->operation}; /* nothing is verified here */
     *state = &f;
     return 0;
 }
@@ -56,7 +54,7 @@ static int enter(void **state) {
 static int leave(void **state) {
     fixture *f = *state;
     tt__cubins_close(&f->cubins);
-    tt__ahead_close(&f->ahead);
+    tt__expected_close(&f->expected);
     tt__template_free(&f->t);
     tt__store_close(&f->store);
     return 0;
@@ -78,7 +76,7 @@ static tt__cubin *want(fixture *f, const char *config) {
 
 static void expect(fixture *f, const char *config) {
     tt__candidate c = candidate(f, config);
-    assert_int_equal(tt__ahead_later(&f->ahead, &c, &f->p), TT_OK);
+    assert_int_equal(tt__expected_later(&f->expected, &c, &f->p), TT_OK);
 }
 
 static void expect_soon(fixture *f, size_t n, const char *const *configs) {
@@ -88,12 +86,12 @@ static void expect_soon(fixture *f, size_t n, const char *const *configs) {
         c[i] = candidate(f, configs[i]);
         pointers[i] = &c[i];
     }
-    assert_int_equal(tt__ahead_soon(&f->ahead, pointers, n, &f->p), TT_OK);
+    assert_int_equal(tt__expected_soon(&f->expected, pointers, n, &f->p), TT_OK);
 }
 
 static tt__cubin *next(fixture *f) {
     tt__cubin *cubin;
-    assert_int_equal(tt__cubins_next(&f->cubins, &f->ahead, &cubin), TT_OK);
+    assert_int_equal(tt__cubins_next(&f->cubins, &f->expected, &cubin), TT_OK);
     return cubin;
 }
 
@@ -109,7 +107,7 @@ static void test_order(void **state) {
     assert_string_equal(one->config, "A=1 R=1"); /* and then of expecting */
     assert_string_equal(two->config, "A=2 R=1");
     assert_null(next(f)); /* the others share theirs */
-    assert_int_equal(tt__ahead_left(&f->ahead), 0);
+    assert_int_equal(tt__expected_left(&f->expected), 0);
     assert_ptr_equal(want(f, "A=2 R=2"), two);
     assert_int_equal(two->state, TT__CUBIN_COMPILING);
 }
@@ -120,7 +118,7 @@ static void test_next_before_the_rest(void **state) {
     fixture *f = *state;
     expect(f, "A=1 R=1");
     expect_soon(f, 2, (const char *const[]){"A=4 R=1", "A=3 R=2"});
-    assert_int_equal(tt__ahead_left(&f->ahead), 3);
+    assert_int_equal(tt__expected_left(&f->expected), 3);
     tt__cubin *two = want(f, "A=2 R=1");
     assert_ptr_equal(next(f), two);
     assert_string_equal(next(f)->config, "A=4 R=1");
@@ -130,7 +128,7 @@ static void test_next_before_the_rest(void **state) {
     expect_soon(f, 0, NULL);
     assert_null(next(f));
     expect_soon(f, 1, (const char *const[]){"A=3 R=1"});
-    tt__ahead_forget(&f->ahead);
+    tt__expected_forget(&f->expected);
     assert_null(next(f));
 }
 

@@ -60,8 +60,8 @@ static void shrink(tt__search *s, size_t n_first) {
     s->space.n = kept;
 }
 
-/* A sample smaller than the effort is not all there is: when it is tried, it gets neighbours. A later run with
- * more trials goes on. The limit for small spaces is not for small samples. */
+/* A sample smaller than the effort is not all there is: when it is tried, it gets neighbours. A later run
+ * with more trials goes on. The limit for small spaces is not for small samples. */
 static void test_a_small_sample_is_widened(void **state) {
     (void)state;
     enum { SAMPLE = 40, FEW = SAMPLE + 8, MORE = 3 * SAMPLE, WHOLE = 2 * MORE };
@@ -70,7 +70,7 @@ static void test_a_small_sample_is_widened(void **state) {
     bench_open(&b, false);
     b.f.t[2] = field_template(vast);
     b.set = (tt__template_set){1, &b.f.t[2]};
-    b.s.ahead = NULL; /* the fixture looks at candidates, which widening moves */
+    b.s.foresee = NULL; /* the fixture looks at candidates, which widening moves */
     for (size_t trials = FEW; trials <= MORE; trials += MORE - FEW) {
         const tt__limits limits = {.trials = trials, .deadline_s = INFINITY, .whole = WHOLE};
         assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));

@@ -12,7 +12,6 @@
 #include "tuner/farm/trace.h"
 #include "tuner/measure/counters.h"
 
-struct tt__ahead;
 typedef struct tt__backend tt__backend;
 
 /* The functions of a backend. Call them from the session's thread only.

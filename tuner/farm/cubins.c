@@ -13,7 +13,6 @@
 #include "code/nvrtc.h"
 #include "kernel/space/config.h"
 #include "tuner/measure/checker.h"
-#include "tuner/search/ahead.h"
 
 static const double save_every_s = 0.05;
 
@@ -105,10 +104,10 @@ static tt__cubin *next_wanted(const tt__cubins *c) {
     return best;
 }
 
-tt_status tt__cubins_next(tt__cubins *c, tt__ahead *ahead, tt__cubin **out) {
-    const tt__expected *e;
+tt_status tt__cubins_next(tt__cubins *c, tt__expected *expected, tt__cubin **out) {
+    const tt__expected_item *e;
     tt__cubin *next = next_wanted(c);
-    while (!next && (e = tt__ahead_next(ahead))) {
+    while (!next && (e = tt__expected_next(expected))) {
         TT_TRY(find_or_add(c, &e->candidate, &e->problem, &next));
         if (next->state != TT__CUBIN_IDLE)
             next = NULL;

@@ -9,8 +9,7 @@
 #include "kernel/model/template.h"
 #include "kernel/space/config.h"
 #include "kernel/space/space.h"
-
-struct tt__ahead;
+#include "tuner/farm/expected.h"
 
 /* IDLE: waits for a compiler. */
 typedef enum tt__cubin_state {
@@ -71,9 +70,9 @@ void tt__cubins_close(tt__cubins *c);
 tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
                           tt__cubin **out);
 
-/* The next one to compile, now COMPILING; NULL if there is none. If none is requested, it comes from `ahead`
- * (may be NULL). */
-tt_status tt__cubins_next(tt__cubins *c, struct tt__ahead *ahead, tt__cubin **out);
+/* The next one to compile, now COMPILING; NULL if there is none. If none is requested, it comes from
+ * `expected` (may be NULL). */
+tt_status tt__cubins_next(tt__cubins *c, tt__expected *expected, tt__cubin **out);
 
 /* Its compiler died. Another one will try; from now on it counts as requested. */
 void tt__cubins_again(tt__cubins *c, tt__cubin *cubin);

@@ -9,42 +9,16 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/measure/stats.h"
-
-/* Screening medians are right within a few percent, so slower configurations cannot win. */
-static const double within_reach = 1.06;
+#include "tuner/search/schedule.h"
 
 const double tt__indistinct = 1.001;
 
 /* With a budget, a default that is slower by so much is not measured again: that may take most of it. */
 static const double hopeless = 1.25;
 
-/* With the incumbent and the default this makes TT__FINALISTS_MAX. More may enter in heats where screening
- * says less: it varies by 1 % below BRIEF_US, and loads each kernel once. */
-enum { CONTENDERS_MAX = 26, COPIES_MAX = 3, BRIEF_US = 100, BRIEF_HEATS = 2, SHORT_HEATS = 3 };
+enum { BRIEF_HEATS = 2, SHORT_HEATS = 3 };
 
-/* Every stage has another number of rounds, so that samples of two stages are never paired. Where the last
- * one is held again, all that are still in get new samples. */
-typedef struct stage {
-    tt__rounds rounds;
-    /* limits on entrants of the next stage: their number, and their distance from the leader */
-    size_t contenders, copies;
-    double within;
-    /* A short problem's times vary by several percent, and half a percent is wanted. A stage then takes so
-     * many times as long; the last one as much longer, if it did not decide. A brief one's depend on where
-     * the code lies. A stage then loads the kernels so often, at other addresses. Neither with a budget. */
-    int times_if_short, loads_if_brief;
-} stage;
-static const stage stages[] = {
-    {{7, 7, 0.03, 1}, CONTENDERS_MAX, COPIES_MAX, 1.03, 1, 2}, /* the same in every heat */
-    {{9, 21, 0.04, 1}, 11, 2, 1.02, 4, 7},
-    {{22, 30, 0.05, 1}, 6, 1, 1.01, 4, 15},
-    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1}, 0, 0, 0, 3, TT__FINAL_ROUNDS},
-};
-enum { STAGES = sizeof stages / sizeof *stages };
-/* With a budget, trials need long launches more than the finals do: these have the last stage alone, with
- * fewer rounds. */
-static const tt__rounds if_long = {11, 30, 0.16, 1};
-/* Fewer yet if the time left is short, but not fewer than this. */
+/* Rounds of long launches, if the time left is short. */
 enum { LONG_LEAST = 5 };
 
 /* Times of different stages differ by up to 1 %. An exhaustive run should show how close all entrants are, so
@@ -56,57 +30,16 @@ static bool is_below(const tt__session *s, const tt__search *search, double us) 
     return isinf(s->end_s) && search->best != TT__NOTHING && tt__search_best_us(search) < us;
 }
 
-/* Is a budget spent on long launches? */
-static bool is_long(const tt__search *search) {
-    return isfinite(search->limits.deadline_s) && search->best != TT__NOTHING &&
-           tt__search_best_us(search) >= TT__LONG_US;
-}
-
-/* How many times CONTENDERS_MAX may enter without a budget. */
+/* How many times TT__CONTENDERS_MAX may enter without a budget. */
 static size_t heats_of(const tt__session *s, const tt__search *search) {
-    return is_below(s, search, TT__SHORT_US) ? SHORT_HEATS : is_below(s, search, BRIEF_US) ? BRIEF_HEATS : 1;
+    return is_below(s, search, TT__SHORT_US)   ? SHORT_HEATS
+           : is_below(s, search, TT__BRIEF_US) ? BRIEF_HEATS
+                                               : 1;
 }
 
 /* Do all entrants stay until the last stage? */
 static bool keeps_all(const tt__session *s) {
     return isinf(s->end_s) && s->opts->effort == TT_EFFORT_EXHAUSTIVE;
-}
-
-/* ---- Planning ------------------------------------------------------------------------------------------ */
-
-static bool passed(const tt__search *search, int64_t i) {
-    return search->known[i] == TT__TRIED && search->trials[i].status == TT__TRIAL_OK;
-}
-
-/* Is it slower than this many times the best, by screening? */
-static bool is_beyond(const tt__search *search, int64_t i, double times) {
-    return search->trials[i].time_us > search->trials[search->best].time_us * times;
-}
-
-/* With n contenders. Launches take a little longer than their times: there is the flush, too. */
-static double last_s(const tt__search *search, size_t n) {
-    static const double slack = 1.5, setup_s = 0.1;
-    enum { BESIDE_US = 60 };
-    double launch_s = (tt__search_best_us(search) + BESIDE_US) * 1e-6, sum_s = 0;
-    size_t beside = search->t->operation->moves ? COPIES_MAX : 1; /* the default is at least one */
-    for (const stage *st = stages + (is_long(search) ? STAGES - 1 : 0); st < stages + STAGES; st++) {
-        const tt__rounds *rounds = is_long(search) ? &if_long : &st->rounds;
-        if (st->contenders > 0 && n <= st->contenders)
-            continue;
-        sum_s += fmax(rounds->worth_s, rounds->least * (double)(n + beside) * launch_s);
-        n = st->contenders > 0 ? st->contenders : n;
-    }
-    return setup_s + slack * sum_s;
-}
-
-size_t tt__finals_contenders(const tt__search *search, double *expected_s) {
-    const size_t most = is_long(search) ? stages[STAGES - 2].contenders : CONTENDERS_MAX;
-    size_t n = 0;
-    for (int64_t i = 0; i < (int64_t)search->space.n && n < most; i++)
-        n += passed(search, i) && !is_beyond(search, i, within_reach);
-    while ((*expected_s = last_s(search, n)) > search->limits.finals_s && n > 1)
-        n--;
-    return n;
 }
 
 /* ---- Nominating ---------------------------------------------------------------------------------------- */
@@ -133,7 +66,8 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
     for (size_t k = 0; k < most; k++) {
         int64_t next = TT__NOBODY;
         for (int64_t i = 0; i < (int64_t)search->space.n; i++)
-            if (passed(search, i) && !is_beyond(search, i, within_reach) && place_of(f, search, i) == f->n &&
+            if (tt__search_passed(search, i) && !tt__search_is_beyond(search, i, tt__within_reach) &&
+                place_of(f, search, i) == f->n &&
                 (next == TT__NOBODY || search->trials[i].time_us < search->trials[next].time_us))
                 next = i;
         if (next == TT__NOBODY)
@@ -159,19 +93,19 @@ typedef struct earlier {
         int64_t run_id, index;
         int n_samples; /* the last stage has most */
         double time_us;
-    } runs[CONTENDERS_MAX];
+    } runs[TT__CONTENDERS_MAX];
 } earlier;
 
 static tt_status note_earlier(void *user, const tt__trial_row *row) {
     earlier *e = user;
     int64_t index = tt__strategy_member(&e->search->space, row->kernel, row->config);
     size_t i = 0;
-    if (index == TT__NOTHING || !passed(e->search, index) || row->trial->status != TT__TRIAL_OK)
+    if (index == TT__NOTHING || !tt__search_passed(e->search, index) || row->trial->status != TT__TRIAL_OK)
         return TT_OK;
     double time_us = row->trial->time_us * e->search->space.items[index].weight;
     while (i < e->n && e->runs[i].run_id != row->run_id)
         i++;
-    if (i == CONTENDERS_MAX)
+    if (i == TT__CONTENDERS_MAX)
         return TT_OK;
     bool later = i < e->n && row->trial->n_samples > e->runs[i].n_samples;
     bool faster = i < e->n && row->trial->n_samples == e->runs[i].n_samples && time_us < e->runs[i].time_us;
@@ -205,21 +139,21 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
         if (s->backend->ops->await_until) /* a default, unlike the stored winner, may be left out */
             s->backend->ops->await_until(s->backend, search->limits.deadline_s);
     }
-    f->is_long = is_long(search);
-    f->stage = f->is_long ? STAGES - 1 : 0;
+    f->is_long = tt__schedule_is_long(search);
+    f->stage = f->is_long ? TT__STAGES - 1 : 0;
     if (s->call->only_finals)
         TT_TRY(enter_earlier(s, search, f));
     double expected_s;
-    const size_t most =
-        isinf(s->end_s) ? heats_of(s, search) * CONTENDERS_MAX : tt__finals_contenders(search, &expected_s);
+    const size_t most = isinf(s->end_s) ? heats_of(s, search) * TT__CONTENDERS_MAX
+                                        : tt__schedule_contenders(search, &expected_s);
     enter_best(f, search, most > f->n ? most - f->n : 0);
-    if (needed[0] != TT__NOBODY && passed(search, needed[0]))
+    if (needed[0] != TT__NOBODY && tt__search_passed(search, needed[0]))
         f->at_incumbent = enter(f, search, needed[0]);
     f->n_contenders = f->n;
-    if (needed[1] != TT__NOBODY && passed(search, needed[1]) &&
-        (isinf(s->end_s) || !is_beyond(search, needed[1], hopeless)))
+    if (needed[1] != TT__NOBODY && tt__search_passed(search, needed[1]) &&
+        (isinf(s->end_s) || !tt__search_is_beyond(search, needed[1], hopeless)))
         f->at_default = enter(f, search, needed[1]);
-    enter_best(f, copy, COPIES_MAX);
+    enter_best(f, copy, TT__COPIES_MAX);
     return TT_OK;
 }
 
@@ -286,15 +220,15 @@ static size_t n_in(const tt__finals *f, size_t end) {
 }
 
 static bool is_last(const tt__finals *f) {
-    return f->stage + 1 == STAGES;
+    return f->stage + 1 == TT__STAGES;
 }
 
 static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const tt__finals *f) {
-    const stage *st = &stages[f->stage];
-    tt__rounds rounds = f->is_long ? if_long : st->rounds;
+    const tt__stage_of_finals *st = &tt__stages[f->stage];
+    tt__rounds rounds = f->is_long ? tt__rounds_if_long : st->rounds;
     if (is_below(s, search, TT__SHORT_US) && (f->again || !is_last(f)))
         rounds.worth_s *= st->times_if_short;
-    if (is_below(s, search, BRIEF_US))
+    if (is_below(s, search, TT__BRIEF_US))
         rounds.loads = st->loads_if_brief;
     if (keeps_all(s))
         rounds.worth_s *= ALL_TIMES;
@@ -309,7 +243,7 @@ static double screened_us(const tt__entrant *e) {
 }
 
 /* The default does not compete, so that only the last stage needs it. */
-static bool waits(const tt__finals *f, size_t i, const stage *st) {
+static bool waits(const tt__finals *f, size_t i, const tt__stage_of_finals *st) {
     return st->contenders > 0 && (int)i == f->at_default && i >= f->n_contenders;
 }
 
@@ -344,28 +278,28 @@ static double n_fitting(const tt__search *search, const tt__finals *f) {
     double lap_us = 0;
     for (size_t k = 0; k < f->n_now; k++)
         lap_us += screened_us(&f->entrants[f->now[k]]);
-    return left_s / (lap_us * 1e-6) - if_long.loads - 1;
+    return left_s / (lap_us * 1e-6) - tt__rounds_if_long.loads - 1;
 }
 
 /* Begins the next stage, if there is one: those still in are measured again. */
 static bool begin_stage(const tt__session *s, const tt__search *search, tt__finals *f) {
-    if (f->stage == STAGES && !f->again && is_below(s, search, TT__SHORT_US) && !is_decided(f)) {
+    if (f->stage == TT__STAGES && !f->again && is_below(s, search, TT__SHORT_US) && !is_decided(f)) {
         f->again = true;
         f->stage--;
     }
-    for (; f->stage < STAGES; f->stage++) {
-        size_t most = keeps_all(s) ? CONTENDERS_MAX + 1
-                                   : stages[f->stage].contenders; /* the incumbent may be one more */
+    for (; f->stage < TT__STAGES; f->stage++) {
+        size_t most = keeps_all(s) ? TT__CONTENDERS_MAX + 1
+                                   : tt__stages[f->stage].contenders; /* the incumbent may be one more */
         if (!is_last(f) && n_in(f, f->n_contenders) <= most)
             continue; /* few enough */
         if (f->interleaved && tt__now_s() > s->end_s)
             return false; /* the budget */
         f->n_now = f->heat = 0;
         for (size_t i = 0; i < f->n; i++)
-            if (!f->entrants[i].out && !waits(f, i, &stages[f->stage]))
+            if (!f->entrants[i].out && !waits(f, i, &tt__stages[f->stage]))
                 f->now[f->n_now++] = i;
         f->n_fitting = n_fitting(search, f);
-        const int least = f->is_long ? LONG_LEAST : stages[f->stage].rounds.least;
+        const int least = f->is_long ? LONG_LEAST : tt__stages[f->stage].rounds.least;
         if (f->n_fitting < least && (f->is_long || f->interleaved)) /* the first stage of others is short */
             f->n_now = 0; /* the stage before it decides, or the screening */
         return f->n_now > 0;
@@ -375,7 +309,7 @@ static bool begin_stage(const tt__session *s, const tt__search *search, tt__fina
 
 /* Takes over what a stage measured. An entrant that is missing from the recording is eliminated. */
 static void end_stage(const tt__search *search, tt__finals *f) {
-    const stage *st = &stages[f->stage++];
+    const tt__stage_of_finals *st = &tt__stages[f->stage++];
     for (size_t k = 0; k < f->n_now; k++) {
         tt__entrant *e = &f->entrants[f->now[k]];
         f->fresh[k].weight = e->c->weight;
@@ -388,7 +322,7 @@ static void end_stage(const tt__search *search, tt__finals *f) {
     drop_earlier(f, 0, f->n_contenders);
     drop_earlier(f, first_copy(f), f->n);
     f->interleaved = true;
-    if (f->stage == STAGES)
+    if (f->stage == TT__STAGES)
         return;
     eliminate(f, 0, f->n_contenders, st->contenders, st->within);
     eliminate(f, first_copy(f), f->n, st->copies, INFINITY);

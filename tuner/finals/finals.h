@@ -51,10 +51,6 @@ typedef struct tt__heat {
 enum { TT__NEEDED = 2 };
 tt_status tt__finals_needed(const tt__session *s, const tt__search *search, int64_t needed[TT__NEEDED]);
 
-/* The number of contenders, by the trials so far. A budget may leave time for few of them. *expected_s: how
- * long such finals take at most. */
-size_t tt__finals_contenders(const tt__search *search, double *expected_s);
-
 /* Chooses the entrants. Without lanes it tries the stored winner and the leading template's default if the
  * search has not. */
 tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *out);

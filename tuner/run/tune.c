@@ -22,7 +22,7 @@
 #include "tuner/run/devices.h"
 #include "tuner/run/lanes.h"
 #include "tuner/run/tune.h"
-#include "tuner/search/ahead.h"
+#include "tuner/search/foresee.h"
 
 static tt_status check_opts(const tt_tune_opts *opts) {
     if (opts->jobs < 0)
@@ -241,9 +241,9 @@ static tt_status end_result(tt__session *s, tt__searches *both, tt_result *resul
 /* The first two copies are searched one after the other. A copy has few kernels, so compilers can work ahead
  * on the problem's. */
 static tt_status copy_next(tt__session *s, tt__searches *now, tt__searches *next) {
-    if (s->at_problem > 0 || s->n_problems < 2 || isfinite(s->end_s) || !s->ahead)
+    if (s->at_problem > 0 || s->n_problems < 2 || isfinite(s->end_s) || !s->foresee)
         return TT_OK;
-    tt__ahead_open_next(s->ahead);
+    tt__foresee_open_next(s->foresee);
     if (next->open && next->copy.problem_id == now->copy.problem_id)
         tt__searches_close(next); /* it is the same copy; the search will find its trials in the store */
     TT_TRY(tt__searches_run_copy(s, now, s->n_problems));
@@ -275,14 +275,14 @@ out:
     return status;
 }
 
-static tt_status tune_all(tt__session *s, tt__ahead *ahead, tt_report *report, tt_result *results) {
+static tt_status tune_all(tt__session *s, tt__foresee *foresee, tt_report *report, tt_result *results) {
     size_t without = 0;
     tt_status status = TT_OK;
     if (tt__lanes_most(s) > 1)
-        status = tt__lanes_tune(s, ahead->problems, results);
+        status = tt__lanes_tune(s, foresee->problems, results);
     for (; status == TT_OK && s->n_ended < s->n_problems; s->n_ended += status == TT_OK) {
         s->at_problem = s->n_ended;
-        status = tune_next(s, &ahead->problems[s->at_problem], &ahead->next, &results[s->at_problem]);
+        status = tune_next(s, &foresee->problems[s->at_problem], &foresee->next, &results[s->at_problem]);
     }
     report->n_results += s->n_ended;
     char why[1024];
@@ -330,6 +330,14 @@ static tt_status open_replay(tt__session *s) {
     return TT_OK;
 }
 
+static bool while_cuda_starts(void *foresee, const char *name, tt__gpu *gpu) {
+    return tt__foresee_while_cuda_starts(foresee, name, gpu);
+}
+
+static void while_finals_run(void *foresee) {
+    tt__foresee_open_next(foresee);
+}
+
 static tt_status open_backend(tt__session *s) {
     const tt_tune_opts *opts = s->opts;
     if (opts->replay)
@@ -344,14 +352,17 @@ static tt_status open_backend(tt__session *s) {
                                .needed_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 60, 0.5),
                                .store = s->store,
                                .trace = s->trace,
-                               .ahead = s->ahead,
+                               .expected = s->foresee ? &s->foresee->expected : NULL,
+                               .while_cuda_starts = s->foresee ? while_cuda_starts : NULL,
+                               .while_finals_run = s->foresee ? while_finals_run : NULL,
+                               .foresee = s->foresee,
                                .should_stop = opts->should_stop,
                                .on_message = opts->on_message,
                                .user = opts->user,
                            });
 }
 
-static tt_status run(tt__session *s, tt__ahead *ahead, tt_report *report, tt_result *results) {
+static tt_status run(tt__session *s, tt__foresee *foresee, tt_report *report, tt_result *results) {
     TT_TRY(open_backend(s));
     TT_TRY(s->backend->ops->hello(s->backend, &s->gpu, &s->env));
     char text[TT__GPU_TEXT_MAX], gpus[sizeof report->gpu + sizeof text + 2];
@@ -359,20 +370,21 @@ static tt_status run(tt__session *s, tt__ahead *ahead, tt_report *report, tt_res
     tt__copy_short(report->gpu, sizeof report->gpu, gpus);
     tt__copy(report->driver, sizeof report->driver, s->env.driver);
     tt__copy(report->nvrtc, sizeof report->nvrtc, s->env.nvrtc);
-    TT_TRY(check_memory(s, ahead->problems, s->n_problems));
+    TT_TRY(check_memory(s, foresee->problems, s->n_problems));
     for (size_t i = 0; s->opts->replay && i < s->n_problems; i++)
-        TT_TRY(tt__backend_replay_check(s->backend, &ahead->problems[i]));
+        TT_TRY(tt__backend_replay_check(s->backend, &foresee->problems[i]));
     TT_TRY(tt__store_gpu(s->store, &s->gpu, &s->gpu_id));
     TT_TRY(tt__store_run_begin(s->store, s->gpu_id, &s->env, s->opts->replay ? "replayed" : "measured",
                                &s->run_id));
     TT_TRY(tt__winners_load(&s->elsewhere, s->store));
     tt__trace_begin(s->trace);
-    return tune_all(s, ahead, report, results);
+    return tune_all(s, foresee, report, results);
 }
 
 /* A run has its own connection, so that the context can be used meanwhile. ":memory:" has only one. */
 static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt_result *results) {
-    tt__ahead ahead = {.s = s, .ctx = ctx, .problems = s->call->problems};
+    tt__foresee foresee;
+    tt__foresee_open(&foresee, s, ctx, s->call->problems);
     bool shared = strcmp(tt__store_path(ctx->store), ":memory:") == 0;
     if (ctx->read_only)
         return tt__fail(TT_E_INVALID, "the context was opened read-only: tuning has to write to the store");
@@ -383,9 +395,9 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt
     } else {
         TT_TRY(tt__store_open(&s->store, tt__store_path(ctx->store), TT__STORE_READ_WRITE));
     }
-    s->ahead = s->opts->replay || s->call->stored ? NULL : &ahead;
-    tt_status status = run(s, &ahead, report, results);
-    tt__ahead_close(&ahead);
+    s->foresee = s->opts->replay || s->call->stored ? NULL : &foresee;
+    tt_status status = run(s, &foresee, report, results);
+    tt__foresee_close(&foresee);
     if (s->backend)
         s->backend->ops->close(s->backend);
     s->backend = NULL;

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "kernel/space/operation.h"
-#include "tuner/finals/finals.h"
-#include "tuner/search/ahead.h"
+#include "tuner/search/foresee.h"
+#include "tuner/search/schedule.h"
 #include "tuner/search/warm_starts.h"
 #include "tuner/search/widen.h"
 
@@ -19,7 +19,7 @@ static double finals_s(const tt__search *search) {
     double expected_s;
     if (part_s <= 0 || search->best == TT__NOTHING)
         return 0;
-    tt__finals_contenders(search, &expected_s);
+    tt__schedule_contenders(search, &expected_s);
     return fmin(fmax(expected_s, FINALS_IN_TRIALS * search->pace_s), part_s);
 }
 
@@ -192,8 +192,8 @@ tt_status tt__hunt_feed(tt__session *s, tt__hunt *h) {
             TT_TRY(try_the_rest(s, h));
         } else {
             TT_TRY(refill(s, search, h));
-            TT_TRY(tt__ahead_of_strategy(s->ahead, search, h->strategy, h->self, &h->view,
-                                         search->cut ? 0 : nameable(search, h)));
+            TT_TRY(tt__foresee_strategy(s->foresee, search, h->strategy, h->self, &h->view,
+                                        search->cut ? 0 : nameable(search, h)));
             if (h->n_pending == 0)
                 TT_TRY(end_round(s, h));
         }

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "kernel/space/operation.h"
 #include "tuner/measure/energy.h"
-#include "tuner/search/ahead.h"
+#include "tuner/search/foresee.h"
 #include "tuner/search/hunt.h"
 
 static tt__limits limits_of(const tt__session *s, size_t n_left) {
@@ -48,7 +48,7 @@ tt_status tt__searches_open(tt__session *s, const tt__problem *p, size_t n_left,
     double since_s = tt__now_s();
     tt_status status = tt__searches_plan(s, p, n_left, out);
     if (status == TT_OK)
-        status = tt__ahead_of_search(s->ahead, &out->search);
+        status = tt__foresee_search(s->foresee, &out->search);
     if (status != TT_OK)
         tt__searches_close(out);
     out->open = status == TT_OK;

@@ -11,7 +11,7 @@
 #include "tuner/session/part.h"
 #include "tuner/strategy/strategy.h"
 
-struct tt__ahead;
+struct tt__foresee;
 struct tt__search;
 struct tt__session;
 
@@ -48,7 +48,7 @@ typedef struct tt__session {
     tt__store *store;
     const tt__template_set *templates;
     tt__backend *backend;
-    struct tt__ahead *ahead; /* NULL: nothing is compiled, or nothing ahead */
+    struct tt__foresee *foresee; /* NULL: nothing is compiled, or nothing ahead */
     tt__trace *trace;
     const tt__strategy *strategy; /* NULL: chosen for each search */
     const tt__tune_call *call;

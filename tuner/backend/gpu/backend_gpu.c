@@ -13,7 +13,6 @@
 #include "tuner/backend/gpu/gpus.h"
 #include "tuner/backend/gpu/loop.h"
 #include "tuner/measure/checker.h"
-#include "tuner/search/ahead.h"
 
 /* ---- Which GPU it is: presumed by its name until CUDA has started and can describe it ------------------ */
 
@@ -37,8 +36,8 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     l->cubins.nvrtc = l->workers.env.nvrtc;
     while (!l->greeted) /* by any of the GPUs; the others may be broken */
         TT_TRY(tt__loop_turn(l));
-    l->presumed = l->workers.compiling.status == TT_OK &&
-                  tt__ahead_while_cuda_starts(l->opts.ahead, l->presumed_name, &l->workers.gpu);
+    l->presumed = l->workers.compiling.status == TT_OK && l->opts.while_cuda_starts &&
+                  l->opts.while_cuda_starts(l->opts.foresee, l->presumed_name, &l->workers.gpu);
     l->cubins.cc = l->workers.gpu.cc;
     while (!l->described)
         TT_TRY(tt__loop_turn(l));
@@ -49,7 +48,7 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
         forget_cubins(l);
     l->cubins.cc = gpu->cc;
     l->presumed = l->mistaken = false;
-    tt__ahead_forget(l->opts.ahead);
+    tt__expected_forget(l->opts.expected);
     return TT_OK;
 }
 
@@ -102,7 +101,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     tt__task *task = &tt__loop_now(l)->task;
     tt__candidate c;
     leave(b);
-    TT_TRY(tt__ahead_soon(l->opts.ahead, NULL, 0, p));
+    TT_TRY(tt__expected_soon(l->opts.expected, NULL, 0, p));
     *task = (tt__task){.number = ++l->n_tasks, .problem = *p};
     for (size_t i = 0; i < l->workers.n_gpus; i++)
         l->gpus[i].failures = 0;
@@ -279,8 +278,8 @@ static tt_status hold(tt__backend *b, const tt__candidate *const *c, size_t n, t
     bool done = false;
     tt_status status = ask(l, c, n, rounds, lap_us, train_s);
     while (status == TT_OK && !done) {
-        if (tt__loop_now(l)->finals.state == TT__FINALS_ON_GPU)
-            tt__ahead_open_next(l->opts.ahead);
+        if (tt__loop_now(l)->finals.state == TT__FINALS_ON_GPU && l->opts.while_finals_run)
+            l->opts.while_finals_run(l->opts.foresee);
         status = tt__loop_turn(l);
         if (status == TT_OK)
             status = finals_take(b, &done, trials);

@@ -3,6 +3,7 @@
 #define TT_TUNER_BACKEND_GPU_BACKEND_GPU_H
 
 #include "tuner/backend/backend.h"
+#include "tuner/farm/expected.h"
 
 typedef struct tt__backend_gpu_opts {
     const int *devices; /* n_devices GPUs that are alike; none: GPU 0 */
@@ -12,7 +13,12 @@ typedef struct tt__backend_gpu_opts {
     double needed_timeout_s; /* for compiling defaults and references; 0: as for others */
     tt__store *store;        /* it provides cubins, and gets new ones */
     tt__trace *trace;        /* may be NULL */
-    struct tt__ahead *ahead; /* work for idle compilers; may be NULL */
+    tt__expected *expected;  /* work for idle compilers; may be NULL */
+    /* Called while CUDA starts, with the probable name of the GPU ("": unknown). True: it is known, *gpu has
+     * its description, and `expected` has work for it. May be NULL, as the next one. */
+    bool (*while_cuda_starts)(void *foresee, const char *name, tt__gpu *gpu);
+    void (*while_finals_run)(void *foresee);
+    void *foresee; /* for these two */
     int (*should_stop)(void *user);
     void (*on_message)(void *user, const char *line); /* may be NULL */
     void *user;

@@ -8,15 +8,15 @@
 #include "base/number.h"
 #include "tuner/backend/gpu/gpus.h"
 #include "tuner/measure/checker.h"
-#include "tuner/search/ahead.h"
 #include "tuner/session/limits.h"
 
 /* The list from which one more compiler may take work, or NULL. */
-static tt__ahead *work_ahead(const tt__loop *l) {
+static tt__expected *work_ahead(const tt__loop *l) {
     size_t n = 0;
     for (size_t w = l->workers.n_gpus; w < l->workers.n; w++)
         n += l->workers.items[w].busy && l->compiling[w] && !l->compiling[w]->wanted;
-    return !l->mistaken && n < tt__ahead_compilers(tt__workers_compilers(&l->workers)) ? l->opts.ahead : NULL;
+    return !l->mistaken && n < tt__expected_compilers(tt__workers_compilers(&l->workers)) ? l->opts.expected
+                                                                                          : NULL;
 }
 
 /* Is it the reference of a problem under way? */

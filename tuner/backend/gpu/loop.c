@@ -10,7 +10,6 @@
 #include "tuner/backend/gpu/compilers.h"
 #include "tuner/backend/gpu/finals.h"
 #include "tuner/backend/gpu/gpus.h"
-#include "tuner/search/ahead.h"
 
 tt__loop_lane *tt__loop_now(const tt__loop *l) {
     return l->lanes[l->at];
@@ -140,7 +139,8 @@ static void count_queues(tt__loop *l) {
     int64_t to_try = 0;
     for (int i = 0; i < TT__JOBS_MAX; i++)
         to_try += l->jobs[i].state == TT__JOB_TO_TRY || l->jobs[i].state == TT__JOB_TRYING;
-    tt__timeline_queues(&l->timeline, (int64_t)(l->cubins.n_idle + tt__ahead_left(l->opts.ahead)), to_try);
+    tt__timeline_queues(&l->timeline, (int64_t)(l->cubins.n_idle + tt__expected_left(l->opts.expected)),
+                        to_try);
 }
 
 /* How long to wait for an event. */
