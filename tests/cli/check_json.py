@@ -13,7 +13,7 @@ import tempfile
 
 tune, root = sys.argv[1:]
 stand_ins = os.environ["HOSTCUDA_DIR"]
-recording = os.path.join(root, "recordings/h200.json")
+recording = os.path.join(root, "tests/data/small.json")
 NO_MEMBERS = {"null"}
 VARIABLES = {"rows", "cols", "elem_size", "lds", "ldd", "batch", "src_stride", "dst_stride", "align", "elem", "n",
              "warm"}

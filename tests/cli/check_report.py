@@ -18,6 +18,7 @@ import time
 
 tune, root = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 recording = root / "recordings/h200.json"
+small = root / "tests/data/small.json"
 VOID = {"meta", "link"}
 
 
@@ -177,7 +178,7 @@ def check_order(folder):
 def check_others(folder):
     """Trials of a kernel's older text, and finals of another run than the winner's, do not count."""
     store = folder / "c.db"
-    subprocess.run([tune, "import", recording, "--db", store], check=True, capture_output=True)
+    subprocess.run([tune, "import", small, "--db", store], check=True, capture_output=True)
     before = json.loads(run(store, "--json"))
     with contextlib.closing(sqlite3.connect(store)) as db:
         db.execute("INSERT INTO template (kernel, op, hash) SELECT kernel, op, printf('%064d', 0) FROM template "
@@ -244,7 +245,7 @@ def check_room(folder):
 def check_pieces(folder):
     """A page that leaves in pieces is the same as one from memory, which is written in place because its file has two names."""
     store = folder / "pieces.db"
-    subprocess.run([tune, "import", recording, "--db", store], check=True, capture_output=True)
+    subprocess.run([tune, "import", small, "--db", store], check=True, capture_output=True)
     multiply(store, 1, 250, True)
     for kept in range(50, 150, 25):  # a piece should end in the table of problems without a winner
         with contextlib.closing(sqlite3.connect(store)) as db:
@@ -260,7 +261,7 @@ def check_pieces(folder):
 def check_measured(folder):
     """What `tune explain` has stored: the roofline, and time against energy."""
     store = folder / "measured.db"
-    subprocess.run([tune, "import", recording, "--db", store], check=True, capture_output=True)
+    subprocess.run([tune, "import", small, "--db", store], check=True, capture_output=True)
     with contextlib.closing(sqlite3.connect(store)) as db:
         db.execute("UPDATE problem SET flop = 8 * moved_bytes")
         db.commit()

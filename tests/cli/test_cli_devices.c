@@ -240,7 +240,7 @@ static void test_replay(void **state) {
         run_result r;
         snprintf(line, sizeof line,
                  "--device replay:" TT_SOURCE_DIR
-                 "/recordings/h200.json%s --sizes 4096,8192,16384 --max-trials "
+                 "/tests/data/small.json%s --sizes 4096,8192,16384 --max-trials "
                  "4000 --quiet --db %s/replay%d.db",
                  devices[i], folder, i);
         run_tune(&r, NULL, line);
@@ -293,7 +293,7 @@ static void test_interrupted_beside_finals(void **state) {
     run_result r;
     snprintf(line, sizeof line,
              "--device replay:" TT_SOURCE_DIR
-             "/recordings/h200.json*8 --sizes 2048,4096,8192 --max-trials 48 --db "
+             "/tests/data/small.json*8 --sizes 2048,4096,8192 --max-trials 48 --db "
              "%s/stopped.db",
              folder);
     run_tune(&r,

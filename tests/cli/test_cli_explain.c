@@ -179,7 +179,7 @@ static void test_replay(void **state) {
     char line[512];
     run_result r;
     (void)state;
-    snprintf(line, sizeof line, "explain --device replay:" TT_SOURCE_DIR "/recordings/h200.json --size 4096");
+    snprintf(line, sizeof line, "explain --device replay:" TT_SOURCE_DIR "/tests/data/small.json --size 4096");
     run_tune(&r, NULL, line);
     assert_code(&r, 0);
     assert_has(&r, r.out, "Memory is the limit");
@@ -312,7 +312,7 @@ static void test_usage(void **state) {
     assert_code(&r, 2);
     assert_has(&r, r.err, "\"speed\" is no objective: it is time, energy or edp");
     run_free(&r);
-    run_tune(&r, NULL, "--device replay:" TT_SOURCE_DIR "/recordings/h200.json --sizes 4096 --objective edp");
+    run_tune(&r, NULL, "--device replay:" TT_SOURCE_DIR "/tests/data/small.json --sizes 4096 --objective edp");
     assert_code(&r, 2);
     assert_has(&r, r.err, "a recording has no energies");
     run_free(&r);

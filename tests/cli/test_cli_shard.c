@@ -30,7 +30,7 @@ static int enter(void **state) {
 static void replay_into(run_result *r, const char *store, const char *options, const char *const *env) {
     char line[512];
     snprintf(line, sizeof line,
-             "--device replay:" TT_SOURCE_DIR "/recordings/h200.json --sizes %s --effort quick --quiet --db "
+             "--device replay:" TT_SOURCE_DIR "/tests/data/small.json --sizes %s --effort quick --quiet --db "
              "%s/%s.db %s",
              sizes, folder, store, options);
     run_tune(r, &(run_spec){.env = env}, line);
@@ -149,7 +149,7 @@ static void test_by_configuration(void **state) {
         snprintf(option, sizeof option, "--shard-by configuration --shard %d/%d", k, SHARDS);
         snprintf(line, sizeof line,
                  "--device replay:" TT_SOURCE_DIR
-                 "/recordings/h200.json --sizes 4096 --effort exhaustive --quiet "
+                 "/tests/data/small.json --sizes 4096 --effort exhaustive --quiet "
                  "--db %s/%s.db %s",
                  folder, name, k ? option : "");
         run_tune(&r, NULL, line);
@@ -168,7 +168,7 @@ static void test_by_configuration(void **state) {
     assert_int_equal(trials_of("parts"), parts);
     snprintf(line, sizeof line,
              "finals --device replay:" TT_SOURCE_DIR
-             "/recordings/h200.json --sizes 4096 --quiet --json --db %s/parts.db",
+             "/tests/data/small.json --sizes 4096 --quiet --json --db %s/parts.db",
              folder);
     run_tune(&r, NULL, line);
     assert_code(&r, 0);

@@ -224,7 +224,7 @@ class Export(Folder):
         self.assertEqual((out["tune_params_keys"], out["tune_params"], out["cache"][""]["time"]), ([], {}, 0.5))
 
     def test_parts(self):
-        recording = root / "recordings/h200.json"
+        recording = root / "tests/data/small.json"
         self.tune("import", recording, "--db", "s.db")
         export = ["export", "--db", "s.db", "--gpu", "H200"]
         whole = json.loads(self.tune(*export))

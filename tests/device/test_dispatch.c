@@ -353,7 +353,7 @@ static void test_a_call_back_may_launch(void **state) {
     tt_report *report;
     const tt_problem p = matrix_of(4096, 4096, 0, 0, 4);
     opts.db_path = ":memory:";
-    tune.replay = TT_SOURCE_DIR "/recordings/h200.json";
+    tune.replay = TT_SOURCE_DIR "/tests/data/small.json";
     tune.effort = TT_EFFORT_QUICK;
     tune.on_progress = call_back;
     tune.user = &v;

@@ -90,7 +90,7 @@ static void tunes_and_exports(void **state) {
     tt_problem p = TT_INIT(tt_problem);
     p.rows = p.cols = 4096;
     open.db_path = in_dir("s.db");
-    opts.replay = TT_SOURCE_DIR "/recordings/h200.json";
+    opts.replay = TT_SOURCE_DIR "/tests/data/small.json";
     opts.trace_path = in_dir("trace.json");
     assert_ok(tt_open(&ctx, &open));
     assert_ok(tt_tune(&report, ctx, &p, 1, &opts));

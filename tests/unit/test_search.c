@@ -385,7 +385,7 @@ static void test_a_replay_stops_when_asked(void **state) {
     tt_tune_opts tune = TT_INIT(tt_tune_opts);
     open.db_path = ":memory:";
     p.rows = p.cols = 4096;
-    tune.replay = TT_SOURCE_DIR "/recordings/h200.json";
+    tune.replay = TT_SOURCE_DIR "/tests/data/small.json";
     tune.should_stop = stop;
     tune.user = &asked;
     assert_ok(tt_open(&ctx, &open));
@@ -421,7 +421,7 @@ static void test_a_call_back_may_look_up(void **state) {
     open.db_path = ":memory:";
     open.gpu = "NVIDIA H200";
     p.rows = p.cols = 4096;
-    tune.replay = TT_SOURCE_DIR "/recordings/h200.json";
+    tune.replay = TT_SOURCE_DIR "/tests/data/small.json";
     tune.effort = TT_EFFORT_QUICK;
     tune.on_progress = ask;
     tune.user = &asked;
