@@ -40,11 +40,13 @@ const char *tt__trial_advice(tt__trial_status s) {
     static const char *const advice[TT__TRIAL_STATUS_COUNT] = {
         [TT__TRIAL_COMPILE_ERROR] = "compile one alone: `tune check` shows the compiler's message",
         [TT__TRIAL_LAUNCH_ERROR] =
-            "see with `tune check` what a block needs, and limit it with a `where` line",
+            "see with `tune check` what a block needs; too much of it is what a `where` line can forbid, "
+            "anything else is for `args`, `block` and `grid` to say right",
         [TT__TRIAL_WRONG_RESULT] = "check the kernel against its reference, and the `tolerance`; an `out` "
                                    "buffer that it adds to must be `inout` with `zeros`",
         [TT__TRIAL_TIMEOUT] =
-            "allow more with --trial-timeout (tt_tune_opts.trial_timeout_s), or try a smaller problem",
+            "a trial verifies the kernel and launches it several times: allow some twenty launches with "
+            "--trial-timeout (tt_tune_opts.trial_timeout_s), or try a smaller problem",
         [TT__TRIAL_CRASHED] = "look for accesses outside the buffers: are lengths and bounds right?"};
     return (unsigned)s < TT__TRIAL_STATUS_COUNT && advice[s] ? advice[s] : "";
 }

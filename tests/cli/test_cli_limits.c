@@ -87,6 +87,11 @@ static void test_longer_limits(void **state) {
         assert_has(&r, r.out, runs[i % 3].failed);
         run_free(&r);
     }
+    snprintf(line, sizeof line, "--kernel %s/k.cu --compile-timeout 10 --db :memory:", folder);
+    run_tune_faulty(&r, "kernel=tt_fill:compile_hang", line);
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "the verifier's own kernels compiled longer than 10 s, the limit of a compile");
+    run_free(&r);
 }
 
 /* A budget in whole seconds that suffices to find a winner for these sizes. It is `least_s`, or four times

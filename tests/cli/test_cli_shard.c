@@ -20,7 +20,8 @@ static int enter(void **state) {
     (void)state;
     static const char *const of_schedulers[] = {"SLURM_ARRAY_TASK_ID",  "SLURM_ARRAY_TASK_COUNT",
                                                 "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP",
-                                                "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"};
+                                                "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS",
+                                                "SLURM_PROCID",         "SLURM_STEP_NUM_TASKS"};
     for (size_t i = 0; i < sizeof of_schedulers / sizeof *of_schedulers; i++)
         unsetenv(of_schedulers[i]);
     folder = run_enter_without_gpu();
@@ -182,8 +183,9 @@ static void test_auto(void **state) {
     const char *slurm[] = {"SLURM_ARRAY_TASK_ID=12", "SLURM_ARRAY_TASK_COUNT=4", "SLURM_ARRAY_TASK_MIN=10",
                            "SLURM_ARRAY_TASK_STEP=2", NULL},
                *kubernetes[] = {"JOB_COMPLETION_INDEX=1", "JOB_COMPLETIONS=4", NULL},
-               *const *const all[] = {slurm, kubernetes};
-    for (size_t i = 0; i < 2; i++) {
+               *srun[] = {"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=4", NULL},
+               *const *const all[] = {slurm, kubernetes, srun};
+    for (size_t i = 0; i < 3; i++) {
         run_result r;
         replay_into(&r, "auto", "--shard auto --json", all[i]);
         assert_code(&r, 0);
@@ -216,7 +218,8 @@ static void test_refused(void **state) {
         {"3", {NULL}, "\"3\" is not a shard"},
         {"1/99999999999", {NULL}, "\"1/99999999999\" is not a shard"},
         {"-1/4", {NULL}, "\"-1/4\" is not a shard"},
-        {"auto", {NULL}, "neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set"},
+        {"auto", {NULL}, "none of SLURM_ARRAY_TASK_ID (an array), SLURM_STEP_NUM_TASKS (srun) and"},
+        {"auto", {"SLURM_PROCID=0", "SLURM_NTASKS=4"}, "none of SLURM_ARRAY_TASK_ID"}, /* sbatch, not srun */
         {"auto", {"JOB_COMPLETION_INDEX=1"}, "JOB_COMPLETIONS is not: set it"},
         {"auto", {"SLURM_ARRAY_TASK_ID=x", "SLURM_ARRAY_TASK_COUNT=4"}, "SLURM_ARRAY_TASK_ID is \"x\""},
         {"auto", {"SLURM_ARRAY_TASK_ID=4", "SLURM_ARRAY_TASK_COUNT=4"}, "use an array without gaps"},

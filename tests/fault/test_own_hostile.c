@@ -123,7 +123,7 @@ static const struct {
     {"1; DROP TABLE tt_facts", "';' is not allowed: a second statement"},
     {"1 -- 2", "'--' is not allowed: a comment"},
     {"1 /* 2 */", "'/*' is not allowed: a comment|no comment may follow in the line"},
-    {"?1", "'?' is not allowed: a bound parameter"},
+    {"?1", "'?' is not allowed: write iif(condition, a, b)"},
     {"\"n\"", "unexpected '\"'"},
     {"x'00'", "in front of a quote"},
     {"1 COLLATE nocase", "found 'COLLATE', expected|COLLATE is not allowed"},

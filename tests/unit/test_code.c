@@ -95,6 +95,16 @@ static void passes_over_comments(void **state) {
         {"const char *apart = \"/*\"; void k(cudaTextureObject_t t);", "k takes a cudaTextureObject_t"},
         {"/* k() is in\n k.cu */ void kk(float *x);", "the code has no kernel k, which `kernel` names"},
         {"/* of __global__ */ __kernel void k(float *x);", "the code is OpenCL"},
+        {"void k(float *x) { extern __shared__ float s[]; }",
+         "t.cu:1:12: k declares an `extern __shared__` array, and has no `shared` line"},
+        {"template <int N> __launch_bounds__(32) void k(float *x)\n{ if (x) { __shared__ int a;\n"
+         "extern __align__(16) __shared__ float s[]; } }",
+         "k declares an `extern __shared__` array"},
+        {"void k(float *x); void k(float *x) { extern __shared__ float s[]; }", "k declares an `extern"},
+        {"void l() { extern __shared__ float s[]; } void k(float *x) { extern int a; __shared__ int b; }", NULL},
+        {"void k(float *x) { /* extern __shared__ float s[]; */ k(f(x)); { } }", NULL},
+        {"void k(float *x) {}\n//@ shared 4\nvoid l() { k(); extern __shared__ float s[]; }", NULL},
+        {"void k(float *x) { extern __shared__ float s[]; }\n//@ shared 4", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512];

@@ -108,23 +108,52 @@ static int n_args_of(const tt__reader *r) {
     return n;
 }
 
+/* Takes the suffix of a number off, as in 3ull: true if all of its letters are in `letters`. */
+static bool take_suffix(tt__span *word, const char *letters, int *of_u, int *of_l) {
+    *of_u = *of_l = 0;
+    while (word->n > 1 && strchr(letters, word->at[word->n - 1])) {
+        const char last = (char)(word->at[--word->n] | 32);
+        *of_u += last == 'u';
+        *of_l += last == 'l';
+    }
+    return *of_u <= 1 && *of_l <= 2;
+}
+
+/* 0x10, within 64 bits. */
+static bool is_hexadecimal(tt__span w) {
+    if (w.n < 3 || w.n > 18 || w.at[0] != '0' || (w.at[1] | 32) != 'x')
+        return false;
+    for (size_t i = 2; i < w.n; i++)
+        if (!strchr("0123456789abcdefABCDEF", w.at[i]))
+            return false;
+    return w.n < 18 || strchr("01234567", w.at[2]); /* expressions have signed numbers */
+}
+
 /* The type that C++ gives a literal; TT__TYPE_NONE: it is none. Takes off the u of 3u and the f of 0.5f. */
 static tt__type literal_type(tt__span *word) {
-    tt__span w = *word;
+    static const tt__span null = {"0", 1};
+    tt__span w = *word, digits = w;
+    int of_u, of_l;
     if (tt__span_is(w, "true") || tt__span_is(w, "false"))
         return TT__TYPE_BOOL;
-    const char suffix = w.at[w.n - 1];
-    word->n -= w.n > 1 && (suffix == 'u' || suffix == 'f');
-    if (tt__is_integer(word->at, word->n) && suffix != 'f') {
-        const long long value = strtoll(w.at, NULL, 10); /* ends at the suffix; a larger one saturates */
-        if (suffix == 'u')
-            return value <= UINT32_MAX ? TT__TYPE_U32 : TT__TYPE_U64;
-        return value >= INT32_MIN && value <= INT32_MAX ? TT__TYPE_I32 : TT__TYPE_I64;
+    if (tt__span_is(w, "nullptr") || tt__span_is(w, "NULL")) {
+        *word = null;
+        return TT__TYPE_U64;
     }
-    if (suffix != 'u' && tt__is_real(w.at, w.n))
-        return suffix == 'f' ? TT__TYPE_F32 : TT__TYPE_F64;
-    *word = w;
-    return TT__TYPE_NONE;
+    const bool suffix = take_suffix(&digits, "uUlL", &of_u, &of_l);
+    const bool hexadecimal = is_hexadecimal(digits);
+    if (suffix && (hexadecimal || tt__is_integer(digits.at, digits.n))) {
+        const long long value = strtoll(w.at, NULL, hexadecimal ? 16 : 10); /* ends at the suffix */
+        *word = digits;
+        if (of_u || (hexadecimal && value > INT32_MAX && value <= UINT32_MAX && !of_l))
+            return value <= UINT32_MAX && !of_l ? TT__TYPE_U32 : TT__TYPE_U64;
+        return value >= INT32_MIN && value <= INT32_MAX && !of_l ? TT__TYPE_I32 : TT__TYPE_I64;
+    }
+    const bool single = w.n > 1 && (w.at[w.n - 1] | 32) == 'f';
+    if (!tt__is_real(w.at, w.n - single))
+        return TT__TYPE_NONE;
+    word->n -= single;
+    return single ? TT__TYPE_F32 : TT__TYPE_F64;
 }
 
 /* One item of `args`: a type and an expression, or an operand's name. Operands are looked up at the end. */
@@ -247,40 +276,103 @@ static tt_status read_runtime(tt__reader *r, tt__span rest) {
     return TT_OK;
 }
 
-/* Options with '=' need a value. Options with a blank may have one. -D and -U are followed by theirs
- * directly. */
-static const char *const allowed_options[] = {
-    "use_fast_math",
-    "ftz=",
-    "prec-div=",
-    "prec-sqrt=",
-    "fmad=",
-    "extra-device-vectorization",
-    "modify-stack-limit=",
-    "restrict",
-    "lineinfo",
-    "generate-line-info",
-    "dopt=",
-    "device-debug",
-    "G",
-    "disable-warnings",
-    "w",
-    "diag-error=",
-    "diag-suppress=",
-    "diag-warn=",
-    "device-int128",
-    "device-float128",
-    "device-as-default-execution-space",
-    "default-device",
-    "opt-info=",
+/* Options of NVRTC. Those with '=' need a value. `instead`: it is not allowed, and this is. */
+static const struct {
+    const char *name, *instead;
+} known_options[] = {
+    {"use_fast_math", NULL},
+    {"ftz=", NULL},
+    {"prec-div=", NULL},
+    {"prec-sqrt=", NULL},
+    {"fmad=", NULL},
+    {"extra-device-vectorization", NULL},
+    {"modify-stack-limit=", NULL},
+    {"restrict", NULL},
+    {"lineinfo", NULL},
+    {"generate-line-info", NULL},
+    {"dopt=", NULL},
+    {"device-debug", NULL},
+    {"G", NULL},
+    {"disable-warnings", NULL},
+    {"w", NULL},
+    {"diag-error=", NULL},
+    {"diag-suppress=", NULL},
+    {"diag-warn=", NULL},
+    {"device-int128", NULL},
+    {"device-float128", NULL},
+    {"device-as-default-execution-space", NULL},
+    {"default-device", NULL},
+    {"opt-info=", NULL},
+    {"std=c++", NULL},
+    {"ptxas-options=", NULL},
+    {"Xptxas=", NULL},
+    {"ptxas-options", "a value goes with =, as in --ptxas-options=-dlcm=cg"},
+    {"Xptxas", "a value goes with =, as in --ptxas-options=-dlcm=cg"},
+    {"std", "the standard goes with =, as in -std=c++20"},
+    {"maxrregcount", "it is an annotation: //@ maxrregcount 64"},
+    {"include-path", "it is an annotation: //@ include FOLDER"},
+    {"I", "it is an annotation: //@ include FOLDER"},
+    {"pre-include", "write #include in the file"},
+    {"include", "write #include in the file"},
+    {"gpu-architecture", "the code is made for the GPU that is tuned"},
+    {"arch", "the code is made for the GPU that is tuned"},
+    {"gencode", "the code is made for the GPU that is tuned"},
+    {"O", "code is always optimized; --ptxas-options=-O1 asks the assembler for less"},
+    {"D", "a macro goes without a blank, as in -DNAME=1"},
+    {"U", "a macro goes without a blank, as in -UNAME"},
+    {"expt-relaxed-constexpr", "it is nvcc's: write -default-device"},
+    {"expt-extended-lambda", "it is nvcc's, and not needed"},
+    {"extended-lambda", "it is nvcc's, and not needed"},
+    {"Xcompiler", "it is for the compiler of the host"},
+    {"rdc", "a file is compiled as a whole: let it include the others"},
+    {"relocatable-device-code", "a file is compiled as a whole: let it include the others"},
+    {"dc", "a file is compiled as a whole: let it include the others"},
+    {"dlto", "a file is compiled as a whole: let it include the others"},
+    {"l", "code of libraries cannot be linked: let the file include it"},
 };
+
+/* What may follow --ptxas-options=. Others write files, or contradict what is measured. */
+static const char *const ptxas_options[] = {"-O", "--opt-level=", "-dlcm=", "--def-load-cache=", "-dscm=",
+                                            "--def-store-cache=", "--allow-expensive-optimizations=",
+                                            "-allow-expensive-optimizations=", "--disable-optimizer-constants",
+                                            "-warn-spills", "--warn-on-spills"};
+
+/* Each of the options between commas. */
+static bool ptxas_allowed(const char *at, size_t n) {
+    for (size_t length; n > 0; at += length, n -= length) {
+        bool known = false;
+        length = 0;
+        while (length < n && at[length] != ',')
+            length++;
+        for (size_t i = 0; i < TT__COUNT(ptxas_options); i++)
+            known |= length >= strlen(ptxas_options[i]) &&
+                     memcmp(at, ptxas_options[i], strlen(ptxas_options[i])) == 0;
+        if (!known)
+            return false;
+        length += length < n;
+    }
+    return true;
+}
+
+/* Does the option have this name, with a value if the name ends with '='? One that is known to be refused
+ * may have a value or not, and a single letter is followed by it. */
+static bool is_option(const char *name, size_t n, size_t known) {
+    const char *wanted = known_options[known].name;
+    const size_t length = strlen(wanted);
+    if (n < length || memcmp(name, wanted, length) != 0)
+        return false;
+    return known_options[known].instead ? n == length || name[length] == '=' || length == 1
+           : strcspn(wanted, "=") < length ? n > length
+                                           : n == length;
+}
 
 /* May a file give this option to NVRTC? Allowed are options that only change how code is generated. Not
  * allowed are options that read or write files, produce another output, or take the next word as their
- * value. */
-static bool option_allowed(const char *option, size_t n) {
+ * value. *instead: what to write in place of a refused one. -D and -U are followed by a name directly. */
+static bool option_allowed(const char *option, size_t n, const char **instead) {
     size_t dashes = n > 1 && option[0] == '-' ? 1 + (option[1] == '-') : 0;
     const char *name = option + dashes;
+    *instead = "only options of NVRTC that say how code is made are, in one word each";
     n -= dashes;
     for (size_t i = 0; i < n; i++)
         if (name[i] <= ' ' || name[i] >= 127)
@@ -288,12 +380,21 @@ static bool option_allowed(const char *option, size_t n) {
     if (dashes == 1 && n > 1 && (name[0] == 'D' || name[0] == 'U'))
         return tt__is_word(name + 1,
                            strcspn(name + 1, "= \t\r\n") < n ? strcspn(name + 1, "= \t\r\n") : n - 1);
-    for (size_t i = 0; dashes && i < TT__COUNT(allowed_options); i++) {
-        size_t length = strlen(allowed_options[i]);
-        bool open = allowed_options[i][length - 1] == '=';
-        if (strncmp(name, allowed_options[i], length < n ? length : n) == 0 &&
-            (open ? n > length : n == length))
-            return true;
+    for (size_t i = 0; dashes && i < TT__COUNT(known_options); i++) {
+        if (!is_option(name, n, i))
+            continue;
+        if (known_options[i].instead) {
+            *instead = known_options[i].instead;
+            return false;
+        }
+        const size_t value = strlen(known_options[i].name);
+        const bool ptxas = strstr(known_options[i].name, "ptxas");
+        if (ptxas && !ptxas_allowed(name + value, n - value)) {
+            *instead = "of ptxas -O, -dlcm, -dscm, --allow-expensive-optimizations and "
+                       "--disable-optimizer-constants are";
+            return false;
+        }
+        return true;
     }
     return false;
 }
@@ -301,16 +402,13 @@ static bool option_allowed(const char *option, size_t n) {
 static tt_status read_options(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
     while (rest.n > 0) {
+        const char *instead;
         tt__span option = tt__take_word(&rest);
         if (*option.at != '-')
             return FAIL(r, option.at, "found '%.*s', expected an option of NVRTC, as in --use_fast_math",
                         SHOW(option));
-        if (!option_allowed(option.at, option.n))
-            return FAIL(r, option.at,
-                        "%.*s is not allowed: it is none of NVRTC's that only say how code is made (a value "
-                        "goes with = or "
-                        "without a blank)",
-                        SHOW(option));
+        if (!option_allowed(option.at, option.n, &instead))
+            return FAIL(r, option.at, "%.*s is not allowed: %s", SHOW(option), instead);
         if (t->n_options == TT__OPTIONS_MAX)
             return FAIL(r, option.at, "more than %d options", TT__OPTIONS_MAX);
         TT_TRY(tt__read_expr(r, &t->options[t->n_options], option));

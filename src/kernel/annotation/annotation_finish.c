@@ -228,10 +228,28 @@ static void move_constants(tt__operation *op) {
     }
 }
 
+/* -D and -U come after the macros of the annotations, and would silently take their place. */
+static tt_status check_macro(const tt__template *t, const tt__expr *e) {
+    const char *name = e->text + 1 + (e->text[1] == '-') + 1;
+    if (name[-1] != 'D' && name[-1] != 'U')
+        return TT_OK;
+    const tt__span macro = {name, strcspn(name, "=")};
+    const tt__param *param = tt__template_param(t, macro.at, macro.n);
+    const char *by = param && !param->runtime ? "param" : tt__span_is(macro, "ELEM_SIZE") ? "elem_size" : NULL;
+    for (size_t i = 0; i < t->n_derived && !by; i++)
+        by = t->derived[i].macro && tt__span_is(macro, t->derived[i].name) ? "derived" : NULL;
+    return by ? tt__template_fail(t->path, e->line, e->column,
+                                  "%.60s would take the place of `%s %.*s`, which makes the macro: take the "
+                                  "option or that line away",
+                                  e->text, by, TT__SHOW(macro))
+              : TT_OK;
+}
+
 /* An option may hold {NAME} of a parameter that is compiled in. */
 static tt_status check_options(const tt__template *t) {
     for (size_t i = 0; i < t->n_options; i++) {
         const tt__expr *e = &t->options[i];
+        TT_TRY(check_macro(t, e));
         for (const char *at = e->text; (at = strchr(at, '{')); at++) {
             tt__span name = {at + 1, strcspn(at + 1, "}")};
             tt__suggest near = tt__suggest_for(name.at, name.n);

@@ -75,9 +75,59 @@ static const char *texture_of(const char *source, const char *name) {
     return NULL;
 }
 
-/* Is the kernel in the code, and can it be launched? */
-static tt_status check_kernel(const tt__template *t, const char *code, const tt__geometry_expr *g,
-                              const char *symbol, const char *keyword) {
+/* Where the bracket that opens at `at` closes; the end of the text if it does not. */
+static const char *closing(const char *at) {
+    const char open = *at, close = open == '(' ? ')' : '}';
+    int depth = 0;
+    for (; *at; at++) {
+        depth += (*at == open) - (*at == close);
+        if (depth == 0)
+            return at;
+    }
+    return at;
+}
+
+/* Does the body of this function have a declaration with both words? */
+static bool body_declares(const char *bare, const char *function, const char *first, const char *second) {
+    const size_t length = strlen(function);
+    for (const char *at = bare; (at = strstr(at, function)); at += length) {
+        const char *open = at + length + strspn(at + length, " \t\r\n");
+        if ((at > bare && tt__is_word_char(at[-1])) || *open != '(')
+            continue;
+        open = closing(open);
+        open += *open == ')';
+        open += strspn(open, " \t\r\n");
+        if (*open != '{')
+            continue;
+        bool has_first = false, has_second = false;
+        size_t n;
+        for (const char *end = closing(open); open < end; open += n ? n : 1) {
+            n = word_length(open);
+            has_first |= tt__word_is(open, n, first);
+            has_second |= tt__word_is(open, n, second);
+            if (has_first && has_second)
+                return true;
+            if (strchr("{};", *open))
+                has_first = has_second = false;
+        }
+    }
+    return false;
+}
+
+/* Without a `shared` line the array has no bytes. */
+static tt_status check_shared(const tt__template *t, const char *bare, const tt__geometry_expr *g,
+                              const char *name) {
+    if (g->shared.text || !body_declares(bare, name, "extern", "__shared__"))
+        return TT_OK;
+    return tt__template_fail(t->path, g->line, g->column,
+                             "%s declares an `extern __shared__` array, and has no `shared` line that says "
+                             "how many bytes of it a block has, as in //@ shared 4 * 256",
+                             name);
+}
+
+/* Is the kernel in the code, and can it be launched? `bare` is without texts in quotes and directives. */
+static tt_status check_kernel(const tt__template *t, const char *code, const char *bare,
+                              const tt__geometry_expr *g, const char *symbol, const char *keyword) {
     char name[TT__NAME_MAX];
     if (tt__index_operand(t, symbol) >= 0) /* code of ours */
         return TT_OK;
@@ -94,8 +144,10 @@ static tt_status check_kernel(const tt__template *t, const char *code, const tt_
                                  "%s takes a %s, and textures and surfaces cannot be given: let it read a "
                                  "buffer",
                                  name, object);
-    return tt__text_has_word(code, name) ? check_early(t, code, g, symbol)
-                                         : fail_code(t, code, g, name, keyword);
+    if (!tt__text_has_word(code, name))
+        return fail_code(t, code, g, name, keyword);
+    TT_TRY(check_shared(t, bare, g, name));
+    return check_early(t, code, g, symbol);
 }
 
 /* Is it declared as `static __constant__ float name[4]`, perhaps on several lines? Between brackets it is
@@ -120,42 +172,38 @@ static bool is_static(const char *code, const char *name) {
 }
 
 /* It is filled by its name. A compiler may leave a static array out, or call it otherwise. */
-static tt_status check_constant(const tt__template *t, const char *code, const tt__operand *o) {
-    if (!tt__text_has_word(code, o->name))
-        return tt__template_fail(t->path, o->count.line, o->count.column,
-                                 "the code has no array %s, which `constant` names", o->name);
-    char *bare = strdup(code);
-    if (!bare)
-        return tt__fail_memory(strlen(code) + 1);
-    tt__cxx_blank_all(bare);
-    const bool wrong = is_static(bare, o->name);
-    free(bare);
-    return wrong ? tt__template_fail(t->path, o->count.line, o->count.column,
-                                     "the array %s, which `constant` names, is static: take `static` away",
-                                     o->name)
-                 : TT_OK;
+static tt_status check_constant(const tt__template *t, const char *code, const char *bare,
+                                const tt__operand *o) {
+    const char *why = !tt__text_has_word(code, o->name) ? "the code has no array %s, which `constant` names"
+                      : is_static(bare, o->name)
+                          ? "the array %s, which `constant` names, is static: take `static` away"
+                          : NULL;
+    return why ? tt__template_fail(t->path, o->count.line, o->count.column, why, o->name) : TT_OK;
 }
 
-static tt_status check(const tt__template *t, const char *code) {
+static tt_status check(const tt__template *t, const char *code, const char *bare) {
     for (int i = 0; i < t->n_passes; i++)
-        TT_TRY(check_kernel(t, code, &t->passes[i], t->symbols.name[i], "kernel"));
+        TT_TRY(check_kernel(t, code, bare, &t->passes[i], t->symbols.name[i], "kernel"));
     for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
         for (int i = 0; i < t->own->asides[role].n; i++)
-            TT_TRY(check_kernel(t, code, &t->own->asides[role].launches[i],
+            TT_TRY(check_kernel(t, code, bare, &t->own->asides[role].launches[i],
                                 t->own->asides[role].symbols.name[i], tt__roles[role]));
     for (size_t i = 0; t->own && i < t->own->n_operands; i++)
         if (t->own->operands[i].direction == TT__CONSTANT && !t->own->operands[i].scalar)
-            TT_TRY(check_constant(t, code, &t->own->operands[i]));
+            TT_TRY(check_constant(t, code, bare, &t->own->operands[i]));
     return TT_OK;
 }
 
 tt_status tt__code_check(const tt__template *t) {
-    char *code = strdup(t->source);
-    if (!code)
-        return tt__fail_memory(strlen(t->source) + 1);
-    tt__cxx_blank_comments(code);
-    tt_status status = check(t, code);
+    char *code = strdup(t->source), *bare = strdup(t->source);
+    tt_status status = code && bare ? TT_OK : tt__fail_memory(strlen(t->source) + 1);
+    if (status == TT_OK) {
+        tt__cxx_blank_comments(code);
+        tt__cxx_blank_all(bare);
+        status = check(t, code, bare);
+    }
     free(code);
+    free(bare);
     return status;
 }
 

@@ -109,8 +109,13 @@ tt_status tt__loop_lost_compiler(tt__loop *l, const tt__event *e) {
     tt__cubin *cubin = l->compiling[e->worker];
     const bool again = cubin && !timeout && is_tried_again(l, cubin);
     char reason[256];
-    if (!cubin || (!cubin->t && timeout))
+    if (!cubin)
         return tt__fail(TT_E_IO, "a compile worker %s", e->reason);
+    if (!cubin->t && timeout)
+        return tt__fail(TT_E_IO,
+                        "the verifier's own kernels compiled longer than %g s, the limit of a compile: allow "
+                        "more with --compile-timeout, or a longer --budget",
+                        compile_timeout_s(l, cubin));
     if (!cubin->t && !again)
         return tt__fail(TT_E_IO,
                         "a compile worker %s, as did %d before it, over the verifier's own kernels: is there "

@@ -35,15 +35,17 @@ static tt_status set(tt__cli_args *args, int64_t k, int64_t n, const char *text)
 /* Schedulers count tasks from any first number, in steps. */
 static tt_status set_auto(tt__cli_args *args) {
     static const struct {
-        const char *id, *count, *first, *step;
+        const char *sign, *id, *count, *first, *step; /* sign: the variable that is set where it runs */
     } schedulers[] = {
-        {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP"},
-        {"JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", NULL, NULL},
+        {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN",
+         "SLURM_ARRAY_TASK_STEP"},
+        {"JOB_COMPLETION_INDEX", "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", NULL, NULL},
+        {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, NULL}, /* srun */
     };
     for (size_t i = 0; i < sizeof schedulers / sizeof *schedulers; i++) {
         const char *id_name = schedulers[i].id, *count_name = schedulers[i].count;
         int64_t id, count, first = 0, step = 1;
-        if (!secure_getenv(id_name))
+        if (!secure_getenv(schedulers[i].sign))
             continue;
         TT_TRY(from_env(id_name, -1, &id));
         TT_TRY(from_env(count_name, -1, &count));
@@ -60,7 +62,8 @@ static tt_status set_auto(tt__cli_args *args) {
         return set(args, at + 1, count, id_name);
     }
     return tt__fail(TT_E_INVALID,
-                    "auto, but neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set: write K/N");
+                    "auto, but none of SLURM_ARRAY_TASK_ID (an array), SLURM_STEP_NUM_TASKS (srun) and "
+                    "JOB_COMPLETION_INDEX is set: write K/N");
 }
 
 tt_status tt__cli_set_shard(tt__cli_args *args, const char *value) {
