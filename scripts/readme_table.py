@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the output of the command that README.md shows into it again, as a terminal of 80 columns has it.
+"""Puts the output of the command that README.md shows into it again, as a wide terminal has it, a row a problem.
 
     readme_table.py TUNE            rewrites README.md; TUNE is the program, build/tune
     readme_table.py TUNE --check    changes nothing, exits 1 if README.md shows something else
@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COLUMNS = 80
+COLUMNS = 200
 BLOCK = re.compile(r"(```console\n\$ build/tune ([^\n]*)\n)(.*?)(```\n)", re.DOTALL)
 
 
