@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_kubernetes.py ROOT FOLDER: the manifests of examples/cluster/kubernetes are valid, by kubernetes-validate from PyPI.
 
-It goes into a virtual environment in FOLDER, which later runs use again. Without the index, or without TT_LONG=1, the test is
+It goes into a virtual environment in FOLDER, which later runs use again. Without the index, or without TT_WORLD=1, the test is
 skipped (exit code 77).
 """
 import os
@@ -15,8 +15,8 @@ SKIPPED = 77
 manifests, venv = pathlib.Path(sys.argv[1]) / "examples/cluster/kubernetes", pathlib.Path(sys.argv[2])
 program = venv / "bin/kubernetes-validate"
 
-if not os.environ.get("TT_LONG"):
-    print("skipped: TT_LONG=1 is not set")
+if not os.environ.get("TT_WORLD"):
+    print("skipped: TT_WORLD=1 is not set")
     sys.exit(SKIPPED)
 if not program.exists():
     subprocess.run([sys.executable, "-m", "venv", venv], check=True, stdout=subprocess.DEVNULL)

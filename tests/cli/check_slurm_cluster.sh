@@ -3,14 +3,14 @@
 # The CPU stand-in is the GPU, and a file is its device. Two of four nodes are killed while they run an array of 16, and
 # come back; their tasks are requeued. One more task is preempted. Then the merge job runs.
 #
-# With TT_LONG=1, as root, and with Debian's packages slurmctld, slurmd, slurm-client and munge. Else it is skipped (77).
+# With TT_WORLD=1, as root, and with Debian's packages slurmctld, slurmd, slurm-client and munge. Else it is skipped (77).
 set -euo pipefail
 jobs=$1/examples/cluster/slurm build=$2
 skip() {
     echo "skipped: $*"
     exit 77
 }
-[[ ${TT_LONG:-} ]] || skip "TT_LONG=1 is not set"
+[[ ${TT_WORLD:-} ]] || skip "TT_WORLD=1 is not set"
 [[ $(id -u) == 0 ]] || skip "slurmd needs root"
 for program in slurmctld slurmd sbatch scontrol munged mungekey; do
     command -v "$program" >/dev/null || skip "$program is missing: apt-get install slurmctld slurmd slurm-client munge"

@@ -3,7 +3,7 @@
 autotuning_methodology, and what Kernel Tuner writes by `tune import`.
 
 The packages come from the package index into a virtual environment in FOLDER, which later runs use again. Without the
-index, or without TT_LONG=1, the test is skipped (exit code 77).
+index, or without TT_WORLD=1, the test is skipped (exit code 77).
 """
 import json
 import os
@@ -53,8 +53,8 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-if os.environ.get("TT_LONG") != "1":
-    skip("only with TT_LONG=1")
+if os.environ.get("TT_WORLD") != "1":
+    skip("only with TT_WORLD=1")
 
 
 def make_environment():

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""check_wheel.py SOURCE FOLDER [torch]: builds the wheel, and uses it as a user does, on the CPU stand-in.
+"""check_wheel.py SOURCE FOLDER wheel|others|torch: builds the wheel, and uses it as a user does, on the CPU stand-in.
 
-Packages come from the package index into virtual environments in FOLDER, which later runs use again. Without the index, or
-without TT_LONG=1, the test is skipped (exit code 77). With `torch`, only the part for a real PyTorch runs.
+`wheel` uses this Python, `others` uses each Python that is here and a fresh Debian, and `torch` uses PyTorch. Packages come from
+the package index into virtual environments in FOLDER, which later runs use again. The test is skipped (exit code 77) without the
+index. `wheel` is also skipped without TT_LONG=1, and the others without TT_WORLD=1.
 """
 import glob
 import json
@@ -15,7 +16,7 @@ import tempfile
 import zipfile
 
 source, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-with_torch = sys.argv[3:] == ["torch"]
+what = sys.argv[3]
 SKIPPED, SIZE_MAX = 77, 4 << 20
 USER = ("pip>=24", "numpy", "pandas", "cffi", "mypy", "nvidia-cuda-nvrtc==13.0.*")
 TORCH = ("pip>=24", "numpy", "cffi", "torch==2.11.0")
@@ -93,16 +94,16 @@ target_link_libraries(best tiletune::tiletune)
 """
 
 
+def check_arrays(programs, work):
+    print(run(programs / "python", HERE / "check_arrays.py", source / "examples/kernels", cwd=work, HOME=work,
+              LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
+
+
 def check_user(wheel):
     programs = environment("user", USER)
     install(programs, wheel)
     with tempfile.TemporaryDirectory() as work:
-        print(run(programs / "python", HERE / "check_arrays.py", source / "examples/kernels", cwd=work, HOME=work,
-                  LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
-        fresh = subprocess.run([HERE / "fresh_debian", wheel, pathlib.Path(work, "python.db"), os.environ["HOSTCUDA_DIR"]],
-                               text=True, stdout=subprocess.PIPE, env=os.environ | {"LD_LIBRARY_PATH": ""})
-        print(fresh.stdout)
-        assert fresh.returncode in (0, SKIPPED), fresh
+        check_arrays(programs, work)
         # NVRTC of the optional extra, the worker of the package, and the program.
         said = json.loads(subprocess.run([programs / "tune", "doctor", "--json", "--db", ":memory:"], capture_output=True,
                                          text=True, env={"PATH": os.environ["PATH"]}).stdout)
@@ -139,6 +140,18 @@ def check_others(wheel):
             print(f"Python {version}: {run(programs / 'python', '-c', QUERY).strip()}")
 
 
+def check_fresh_system(wheel):
+    """Its store is what check_arrays.py has tuned here."""
+    programs = environment("user", USER)
+    install(programs, wheel)
+    with tempfile.TemporaryDirectory() as work:
+        check_arrays(programs, work)
+        fresh = subprocess.run([HERE / "fresh_debian", wheel, pathlib.Path(work, "python.db"), os.environ["HOSTCUDA_DIR"]],
+                               text=True, stdout=subprocess.PIPE, env=os.environ | {"LD_LIBRARY_PATH": ""})
+        print(fresh.stdout)
+        assert fresh.returncode in (0, SKIPPED), fresh
+
+
 def check_torch():
     programs = environment("torch", TORCH)  # meanwhile the other test builds
     install(programs, build())
@@ -147,12 +160,15 @@ def check_torch():
                   LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
 
 
-if os.environ.get("TT_LONG") != "1":
-    skip("only with TT_LONG=1")
+needed = "TT_LONG" if what == "wheel" else "TT_WORLD"
+if os.environ.get(needed) != "1":
+    skip(f"only with {needed}=1")
 folder.mkdir(parents=True, exist_ok=True)
-if with_torch:
+if what == "torch":
     check_torch()
-else:
+elif what == "others":
     made = build()
-    check_user(made)
     check_others(made)
+    check_fresh_system(made)
+else:
+    check_user(build())

@@ -3,7 +3,7 @@
 every architecture that they know, and what they compile is read. CUB can be compiled by NVRTC from 12.3 on.
 
 NVIDIA's wheels come from the package index into FOLDER, which later runs use again. Without the index, or without
-TT_LONG=1, the test is skipped (exit code 77).
+TT_WORLD=1, the test is skipped (exit code 77).
 """
 import os
 import pathlib
@@ -55,8 +55,8 @@ def fetch(version, packages):
     return home
 
 
-if os.environ.get("TT_LONG") != "1":
-    skip("only with TT_LONG=1")
+if os.environ.get("TT_WORLD") != "1":
+    skip("only with TT_WORLD=1")
 environment = {k: v for k, v in os.environ.items() if k not in ("CUDA_HOME", "CUDA_PATH")}
 examples = sorted(str(path) for path in (root / "examples/kernels").glob("*.cu"))
 for version, packages in VERSIONS.items():
