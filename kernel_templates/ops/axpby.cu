@@ -11,7 +11,7 @@
 //@ scalar    b T 0.5
 //@ metric    gbps   3 * n * elem_size / time_ns
 //@ metric    gflops 3 * n / time_ns
-//@ tolerance rel 1e-6
+//@ tolerance rel 1e-6 scale 1e-7
 //
 //@ reference axpby_reference
 //@ block     256

@@ -31,7 +31,8 @@ typedef enum tt__init {
     TT__INIT_SORTED,
     TT__INIT_PERMUTATION, /* of 0 to count - 1 */
     TT__INIT_INDEX,       /* an expression of the index, in CUDA C++ */
-    TT__INIT_COPY         /* of an earlier operand */
+    TT__INIT_COPY,        /* of an earlier operand */
+    TT__INIT_MIXED        /* numbers that tell (tuner/measure/verify.cu); no annotation names it */
 } tt__init;
 
 typedef struct tt__array {
@@ -41,10 +42,12 @@ typedef struct tt__array {
     int elem_size; /* bytes */
     int64_t count; /* elements; 0 for a scalar */
     tt__init init;
-    bool filled;               /* a kernel of `data` changes it */
-    bool by_config;            /* each configuration has its own count, and `count` is the largest */
-    double low, high;          /* range of TT__INIT_UNIFORM; `low` is a scalar's value */
-    int from;                  /* of TT__INIT_COPY */
+    bool filled;      /* a kernel of `data` changes it */
+    bool by_config;   /* each configuration has its own count, and `count` is the largest */
+    double low, high; /* range of TT__INIT_UNIFORM; `low` is a scalar's value */
+    int from;         /* of TT__INIT_COPY */
+    double abs_tolerance, rel_tolerance;
+    double scale_tolerance;    /* of the root mean square of the right result; all 0: bit for bit */
     char file[TT__PATH_MAX];   /* of TT__INIT_FILE */
     char expect[TT__PATH_MAX]; /* file with the expected raw data, or "" */
 } tt__array;
@@ -70,11 +73,9 @@ typedef struct tt__workload {
     bool per_config;    /* the reference comes with each trial, in place of `launch` */
     bool has_verify;    /* a kernel finds the error of results; it comes with each trial */
     tt__symbols reference, verify, data;
-    tt__launch launch;                   /* of the reference */
-    tt__launch filling;                  /* of `data`; no passes: none */
-    double limit;                        /* of the error that `verify` finds */
-    double scale_tolerance;              /* of the root mean square of the right result */
-    double abs_tolerance, rel_tolerance; /* both 0: bit for bit */
+    tt__launch launch;  /* of the reference */
+    tt__launch filling; /* of `data`; no passes: none */
+    double limit;       /* of the error that `verify` finds */
     int64_t copy_bytes; /* bytes on each side of the copy that is timed for comparison, if it is not a copy of
                            src to dst; 0: none */
 } tt__workload;

@@ -32,7 +32,7 @@
 #include "kernel/space/config.h"
 #include "kernel/space/space.h"
 #include "sweep.h"
-#include "tuner/measure/checker.h"
+#include "tuner/measure/verify.h"
 
 enum { EXIT_SKIPPED = 77, SHOWN_MAX = 10 };
 

@@ -190,7 +190,7 @@ static void lays_out_what_a_problem_works_on(void **state) {
     assert_int_equal(w.launch.passes[0].n_args, 6);
     assert_int_equal(w.launch.args[2].operand, 2);
     assert_int_equal(w.launch.args[5].i, 5);
-    assert_true(w.abs_tolerance == 1e-6 && w.rel_tolerance == 1e-5);
+    assert_true(w.arrays[0].abs_tolerance == 1e-6 && w.arrays[0].rel_tolerance == 1e-5);
 
     /* A length that only this problem makes impossible. */
     assert_int_equal(read_problem(&p, t, "n=281474976710656"), TT_OK);

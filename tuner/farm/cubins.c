@@ -12,7 +12,7 @@
 #include "code/cubin.h"
 #include "code/nvrtc.h"
 #include "kernel/space/config.h"
-#include "tuner/measure/checker.h"
+#include "tuner/measure/verify.h"
 
 static const double save_every_s = 0.05;
 

@@ -7,7 +7,7 @@
 
 #include "base/grow.h"
 #include "kernel/space/workload.h"
-#include "tuner/measure/checker.h"
+#include "tuner/measure/verify.h"
 
 static void clear(tt__expected_list *list) {
     list->n = list->at = 0;

@@ -82,6 +82,7 @@ typedef struct tt__msg_opened {
     tt__msg_done done;
     double context_begin_s, context_end_s; /* while its CUDA context was created; 0: before */
     double begin_s, end_s;
+    char notes[TT__REASON_MAX * 2]; /* what the reference's results leave unchecked, a line each; or "" */
 } tt__msg_opened;
 
 typedef struct tt__msg_trial {

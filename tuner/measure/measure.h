@@ -10,7 +10,7 @@
 #ifndef TT_TUNER_MEASURE_MEASURE_H
 #define TT_TUNER_MEASURE_MEASURE_H
 
-#include "tuner/measure/checker.h"
+#include "tuner/measure/verify.h"
 
 /* Launches in a warm train. On an H200, nine queued launches make the first one up to 0.8 us longer, and one
  * queued launch up to 0.4 us. So cold launches are alone, and trains are short. */

@@ -1,4 +1,4 @@
-// The checker's own kernels, which fill, poison and compare arrays. They work on areas: an area is an array between two
+// The verifier's own kernels, which fill, poison and compare arrays. They work on areas: an area is an array between two
 // guards, and has a whole number of 16-byte words. Only the kernels for numbers know the type of an element.
 
 typedef unsigned long long u64;
@@ -46,6 +46,21 @@ extern "C" __global__ void tt_check_fill(const unsigned int *words, long long be
     }
 }
 
+// The guards of an input, from byte 0 to `head` and from `tail` to `bytes`. Each of their elements has the bits of
+// `fixed` and random ones where `mask` is set. Writes them or, with a finding, finds bytes that are others.
+extern "C" __global__ void tt_guard(unsigned char *area, long long head, long long tail, long long bytes, u64 fixed,
+                                    u64 mask, int size, unsigned int seed, finding *f) {
+    GRID_STRIDE(i, head + bytes - tail) {
+        const u64 at = i < (u64)head ? i : i - (u64)head + (u64)tail;
+        const int shift = 8 * (int)((at + (u64)(size - head % size)) % (u64)size);
+        const unsigned char is = (unsigned char)(fixed >> shift | (mix(at, seed) & mask >> shift));
+        if (!f)
+            area[at] = is;
+        else if (area[at] != is)
+            found(f, at);
+    }
+}
+
 // ---- Results
 
 // Finds the bytes that the reference writes: a bit for each byte, set if it was written. The reference ran twice, over
@@ -69,17 +84,18 @@ static __device__ unsigned int spread(unsigned int bits) {
     return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
 }
 
-// Before a run, every byte that must be written gets the reference with the bits of `flip` inverted. So a byte that a
-// kernel leaves out is wrong. All other bytes get the value that they must keep.
+// Before a run, every byte that must be written is wrong: it gets the reference with the bits of `always` inverted, and
+// some of those of `maybe`. Nothing but the reference and the seed tells which. All other bytes get the value that they
+// must keep.
 extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n,
-                                     unsigned int flip) {
+                                     unsigned int always, unsigned int maybe, unsigned int seed) {
     GRID_STRIDE(i, n) {
         const unsigned int bits = written[i];
         uint4 v = ref[i];
-        v.x ^= spread(bits) & flip;
-        v.y ^= spread(bits >> 4) & flip;
-        v.z ^= spread(bits >> 8) & flip;
-        v.w ^= spread(bits >> 12) & flip;
+        v.x ^= spread(bits) & (always | (mix(4 * i, seed) & maybe));
+        v.y ^= spread(bits >> 4) & (always | (mix(4 * i + 1, seed) & maybe));
+        v.z ^= spread(bits >> 8) & (always | (mix(4 * i + 2, seed) & maybe));
+        v.w ^= spread(bits >> 12) & (always | (mix(4 * i + 3, seed) & maybe));
         out[i] = v;
     }
 }
@@ -91,6 +107,26 @@ extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long 
         if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w)
             found(f, 16 * i);
     }
+}
+
+// What a result tells: how many of its elements are written, and how many of these differ from the one before.
+extern "C" __global__ void tt_survey(const unsigned char *area, const unsigned char *written, long long head,
+                                     long long count, int size, u64 *out) {
+    u64 n = 0, differ = 0;
+    GRID_STRIDE(i, count) {
+        const long long first = head + (long long)i * size;
+        bool any = !written, other = false;
+        for (long long at = first; at < first + size; at++) {
+            any |= written && (written[at / 8] >> at % 8 & 1);
+            other |= i > 0 && area[at] != area[at - size];
+        }
+        n += any;
+        differ += any && other;
+    }
+    if (n)
+        atomicAdd(&out[0], n);
+    if (differ)
+        atomicAdd(&out[1], differ);
 }
 
 // A sum over words and their places. A stray write changes it.
@@ -196,7 +232,16 @@ static __device__ u64 permuted(u64 i, u64 n, unsigned int seed) {
     return i;
 }
 
-enum { UNIFORM, NORMAL, SORTED, PERMUTATION };
+enum { UNIFORM, NORMAL, SORTED, PERMUTATION, MIXED, NEGATIVE };
+
+// Numbers that tell: eight magnitudes, one in four negative, one in eight the same as its neighbour, and the largest
+// occurs often. Most are positive, so that sums do not cancel. NEGATIVE has no other: a maximum that begins at 0 shows.
+static __device__ double mixed(u64 i, unsigned int seed, int kind) {
+    const u64 own = mix(i / 2, seed ^ 0x5bd1e995u) % 8 ? i : i / 2;
+    const unsigned int bits = mix(own, seed);
+    const double size = (1 + (bits >> 9) * 0x1p-23 + mix(own, ~seed) * 0x1p-55) / (double)(1 << bits % 8);
+    return (bits >> 3 & 31 ? size : 2) * (kind == NEGATIVE || (bits >> 8 & 1 && bits >> 7 & 1) ? -1 : 1);
+}
 
 // Uniform numbers from `low` to `high` (whole numbers include both). A normal number is the sum of twelve uniform ones less 6.
 // That is near enough, and the same on every machine. Sorted numbers are uniform, each in its own n-th of the range.
@@ -211,18 +256,28 @@ extern "C" __global__ void tt_numbers(void *array, long long n, int type, int ki
             v += mix(i * 12 + k, seed) * 0x1p-32;
         if (kind == PERMUTATION)
             v = (double)permuted(i, (u64)n, seed);
+        if (kind >= MIXED)
+            v = mixed(i, seed, kind);
         put_number(array, i, type, whole ? floor(v) : v);
     }
 }
 
-// The sum of squares of all finite numbers.
-extern "C" __global__ void tt_squares(const void *array, long long n, int type, double *sum) {
-    double own = 0;
+// Numbers from all over an array.
+extern "C" __global__ void tt_sample(const void *array, long long n, int type, double *out, long long n_out) {
+    GRID_STRIDE(i, n_out) out[i] = number(array, ((u64)mix(i, 7) << 32 | mix(i, 8)) % (u64)n, type);
+}
+
+// The sum of squares of all numbers up to `most`, and how many these are.
+extern "C" __global__ void tt_squares(const void *array, long long n, int type, double most, double *sum) {
+    double own = 0, count = 0;
     GRID_STRIDE(i, n) {
         const double v = number(array, i, type);
-        own += v - v == 0 ? v * v : 0;
+        const bool counts = fabs(v) <= most; // false for NaN
+        own += counts ? v * v : 0;
+        count += counts;
     }
-    atomicAdd(sum, own);
+    atomicAdd(&sum[0], own);
+    atomicAdd(&sum[1], count);
 }
 
 static __device__ bool close(double got, double want, double abs_tolerance, double rel_tolerance) {
@@ -232,6 +287,21 @@ static __device__ bool close(double got, double want, double abs_tolerance, doub
     if (off - off != 0) // infinite or NaN: a relative tolerance would be infinite, too
         return false;
     return off <= abs_tolerance || off <= rel_tolerance * fabs(want);
+}
+
+// How many numbers are not NaN, and for how many a zero would be wrong.
+extern "C" __global__ void tt_telling(const void *array, long long n, int type, double abs_tolerance,
+                                      double rel_tolerance, u64 *out) {
+    u64 numbers = 0, tell = 0;
+    GRID_STRIDE(i, n) {
+        const double v = number(array, i, type);
+        numbers += v == v;
+        tell += !close(0, v, abs_tolerance, rel_tolerance);
+    }
+    if (numbers)
+        atomicAdd(&out[0], numbers);
+    if (tell)
+        atomicAdd(&out[1], tell);
 }
 
 // As tt_compare, for an array that starts `head` bytes after the start of its area. Its elements may differ by the

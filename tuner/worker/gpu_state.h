@@ -6,7 +6,7 @@
 #include "tuner/farm/protocol.h"
 #include "tuner/measure/gpu_clocks.h"
 #include "tuner/measure/measure.h"
-#include "tuner/measure/verifier.h"
+#include "tuner/measure/verify.h"
 #include "tuner/worker/counting.h"
 
 typedef struct tt__gpu_state {
@@ -22,6 +22,8 @@ typedef struct tt__gpu_state {
     tt__kernel reference, verify; /* of the same cubin, if they go with each configuration */
     char key[TT__HASH_SIZE];      /* key of its cubin; "": none */
     tt__verifier verifier;
+    tt__verifier second; /* the same problem with other data, for what may win */
+    bool has_second;     /* memory has room for it */
     tt__bench_pool pool;
     tt__gpu_clocks clocks;
     tt__counting counting;

@@ -97,14 +97,18 @@ static tt_status open_context(tt__gpu_state *g) {
 static void close_problem(tt__gpu_state *g) {
     tt__pool_close(&g->pool);
     tt__verifier_close(&g->verifier);
-    g->open = false;
+    if (g->has_second)
+        tt__verifier_close(&g->second);
+    g->open = g->has_second = false;
 }
 
+/* Is there room, and for a second set of data? */
 static tt_status check_memory(tt__gpu_state *g, const tt__problem *p, const tt__workload *w) {
     size_t available, total;
     char text[TT__PROBLEM_TEXT_MAX];
-    int64_t needed = tt__verify_bytes(w) + tt__pool_bytes(w, &g->gpu);
+    const int64_t verify_bytes = tt__verify_bytes(w), needed = verify_bytes + tt__pool_bytes(w, &g->gpu);
     TT_TRY(tt__cu_check(g->cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
+    g->has_second = needed + verify_bytes <= (int64_t)available;
     if (needed <= (int64_t)available)
         return TT_OK;
     return tt__fail(
@@ -132,10 +136,15 @@ static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
     if (g->open)
         close_problem(g);
     g->key[0] = '\0'; /* a loaded kernel has the constants of another problem */
+    reference = m->reference_size ? reference : NULL;
     TT_TRY(check_memory(g, &m->problem, &m->work));
-    TT_TRY(tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, checker,
-                             m->reference_size ? reference : NULL, m->reference_size));
-    tt_status status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
+    tt_status status = tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work,
+                                         TT__FIRST_DATA, checker, reference, m->reference_size);
+    if (status == TT_OK && g->has_second)
+        status = tt__verifier_open(&g->second, g->cu, g->stream, &m->problem, &m->work, TT__SECOND_DATA,
+                                   checker, reference, m->reference_size);
+    if (status == TT_OK)
+        status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
     if (status == TT_OK)
         status = tt__pool_fill(&g->pool);
     if (status == TT_OK)
@@ -194,11 +203,10 @@ static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
     return trial->n_samples + SCREEN_MORE <= SCREEN_MAX && in_reach(m, trial) && !agree(trial);
 }
 
-/* Verifies with the lengths of this configuration, while the largest are timed. A reference that writes what
- * it must not is the trial's failure. `again`: its results are there. */
-static tt_status verify(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel, tt__trial *trial,
-                        double *launch_us, bool again) {
-    tt__verifier *v = &g->verifier;
+/* Verifies on one set of data, with the lengths of this configuration, while the largest are timed. A
+ * reference that writes what it must not is the trial's failure. */
+static tt_status verify(tt__gpu_state *g, tt__verifier *v, const tt__msg_trial *m, const tt__kernel *kernel,
+                        tt__trial *trial, double *launch_us) {
     int64_t largest[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
     for (int i = 0; i < v->work.n; i++) {
@@ -206,19 +214,25 @@ static tt_status verify(tt__gpu_state *g, const tt__msg_trial *m, const tt__kern
         if (m->checks.counts[i])
             v->work.arrays[i].count = m->checks.counts[i];
     }
-    if (m->checks.reference.n_passes && !again)
+    if (m->checks.reference.n_passes)
         status = tt__verifier_reference(v, &g->reference, &m->checks.reference);
     if (status != TT_OK && status != TT_E_CUDA) {
         refuse(trial, TT__TRIAL_LAUNCH_ERROR);
         status = TT_OK;
-    } else if (status == TT_OK) {
-        status = tt__verify(v, kernel, &m->launch, trial, launch_us);
+    } else {
+        if (status == TT_OK && m->checks.verify.n_passes)
+            status = tt__verify_refuses(v, &g->verify, &m->checks.verify, trial);
+        if (status == TT_OK && trial->status == TT__TRIAL_OK)
+            status = tt__verify(v, kernel, &m->launch, trial, launch_us);
     }
     if (status == TT_OK && trial->status == TT__TRIAL_OK && m->checks.verify.n_passes)
         status = tt__verify_error(v, &g->verify, &m->checks.verify, trial);
     for (int i = 0; i < v->work.n; i++)
         v->work.arrays[i].count = largest[i];
-    return status;
+    tt__verifier *other = v == &g->verifier && g->has_second ? &g->second : &g->verifier;
+    return status == TT_OK && trial->status == TT__TRIAL_WRONG_RESULT && other != v
+               ? tt__verify_kept(other, trial->reason)
+               : status;
 }
 
 /* Screens briefly, and takes more samples only if the configuration may still win. */
@@ -239,15 +253,30 @@ static tt_status screen(tt__gpu_state *g, const tt__msg_trial *m, const tt__kern
     return TT_OK;
 }
 
-/* A kernel may keep state, such as a counter that is 0 at the first launch only. */
+/* Gives all loaded kernels the constants of a set of data. */
+static tt_status use_constants(tt__gpu_state *g, const tt__verifier *v) {
+    const tt__kernel *kernels[] = {&g->kernel, &g->reference, &g->verify};
+    for (int i = 0; i < 3; i++)
+        if (kernels[i]->library)
+            TT_TRY(tt__verifier_constants(v, kernels[i]));
+    return TT_OK;
+}
+
+/* A kernel may keep state, such as a counter that is 0 at the first launch only, or what it was asked before.
+ * So the second data are other ones, at other addresses. */
 static tt_status verify_again(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
                               tt__trial *trial) {
     char why[TT__REASON_MAX];
-    TT_TRY(verify(g, m, kernel, trial, NULL, true));
+    if (g->has_second)
+        TT_TRY(use_constants(g, &g->second));
+    TT_TRY(verify(g, g->has_second ? &g->second : &g->verifier, m, kernel, trial, NULL));
+    if (g->has_second)
+        TT_TRY(use_constants(g, &g->verifier));
     if (trial->status == TT__TRIAL_OK)
         return TT_OK;
     tt__copy(why, sizeof why, trial->reason);
-    tt__format(trial->reason, sizeof trial->reason, "right at the first launch, and later: %s", why);
+    tt__format(trial->reason, sizeof trial->reason, "right at first, but %s: %s",
+               g->has_second ? "wrong later, with other data at other addresses" : "wrong later", why);
     return TT_OK;
 }
 
@@ -256,7 +285,7 @@ static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__ker
                          tt__trial *trial) {
     double launch_us = 0;
     const bool long_best = m->cutoff_us >= TT__LONG_US;
-    TT_TRY(verify(g, m, kernel, trial, long_best ? &launch_us : NULL, false));
+    TT_TRY(verify(g, &g->verifier, m, kernel, trial, long_best ? &launch_us : NULL));
     g->times.verified_s = tt__now_s();
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
@@ -343,6 +372,7 @@ static tt_status serve(tt__gpu_state *g, uint32_t type, const tt__str *request, 
     if (type == TT__MSG_PROBLEM) {
         tt__msg_opened reply = {.begin_s = g->times.begin_s};
         tt__fill_done(&reply.done, open_problem(g, request));
+        tt__copy(reply.notes, sizeof reply.notes, g->open ? g->verifier.notes : "");
         reply.end_s = tt__now_s();
         reply.context_begin_s = g->context_begin_s;
         reply.context_end_s = g->context_end_s;

@@ -248,29 +248,54 @@ tt_status tt__read_expect(tt__reader *r, tt__span rest) {
                 tt__suggest_text(&near));
 }
 
-tt_status tt__read_tolerance(tt__reader *r, tt__span rest) {
+/* Those of the buffer that the line begins with, or of the operation. */
+static tt_status take_tolerance(tt__reader *r, tt__tolerance **out, tt__span *rest) {
     tt__operation *operation = r->t->own;
+    tt__span after = *rest, name = tt__take_word(&after);
+    *out = &operation->tolerance;
+    for (size_t i = 0; i < operation->n_operands; i++) {
+        tt__operand *o = &operation->operands[i];
+        if (!tt__span_is(name, o->name))
+            continue;
+        if (o->scalar || (o->direction != TT__OUT && o->direction != TT__INOUT))
+            return FAIL(r, name.at, "%s has no tolerance: it is no `out` or `inout` buffer", o->name);
+        *out = &o->tolerance;
+        *rest = after;
+    }
+    if ((*out)->line)
+        return FAIL(r, strstr(r->line_start, r->keyword), "a second `%s`, the first is in line %d",
+                    r->keyword, (*out)->line);
+    (*out)->line = r->line;
+    return TT_OK;
+}
+
+tt_status tt__read_tolerance(tt__reader *r, tt__span rest) {
+    tt__tolerance *t;
+    TT_TRY(take_tolerance(r, &t, &rest));
     if (tt__span_is(rest, "exact"))
         return TT_OK;
-    while (rest.n > 0) {
+    do {
         tt__span word = tt__take_word(&rest), number = tt__take_word(&rest);
-        double *to = tt__span_is(word, "abs")     ? &operation->abs_tolerance
-                     : tt__span_is(word, "rel")   ? &operation->rel_tolerance
-                     : tt__span_is(word, "scale") ? &operation->scale_tolerance
+        double *to = tt__span_is(word, "abs")     ? &t->abs
+                     : tt__span_is(word, "rel")   ? &t->rel
+                     : tt__span_is(word, "scale") ? &t->scale
                                                   : NULL;
         if (!to)
-            return FAIL(r, word.at, "found '%.*s', expected exact, abs NUMBER, rel NUMBER or scale NUMBER%s",
-                        SHOW(word),
-                        word.n > 3 && memcmp(word.at, "abs", 3) == 0   ? "; did you mean abs?"
-                        : word.n > 3 && memcmp(word.at, "rel", 3) == 0 ? "; did you mean rel?"
-                                                                       : "");
+            return FAIL(
+                r, word.at,
+                "found '%.*s', expected exact, abs NUMBER, rel NUMBER or scale NUMBER, or the name of an "
+                "`out` buffer above%s",
+                SHOW(word),
+                word.n > 3 && memcmp(word.at, "abs", 3) == 0   ? "; did you mean abs?"
+                : word.n > 3 && memcmp(word.at, "rel", 3) == 0 ? "; did you mean rel?"
+                                                               : "");
         TT_TRY(tt__read_number(r, to, number));
         if (*to < 0)
             return FAIL(r, number.at, "a tolerance is 0 or more");
-        if (to == &operation->scale_tolerance && *to >= 0.5)
+        if (to == &t->scale && *to >= 0.5)
             return FAIL(r, number.at, "with a scale of %g wrong results would pass, expected less than 0.5",
                         *to);
-    }
+    } while (rest.n > 0);
     return TT_OK;
 }
 

@@ -110,6 +110,13 @@ typedef struct tt__variable {
     bool same;                     /* problems that differ in it use each other's winners only as a default */
 } tt__variable;
 
+/* How far a number may be off: all 0, not at all. */
+typedef struct tt__tolerance {
+    double abs, rel;
+    double scale; /* of the root mean square of the right result */
+    int line;     /* of its annotation; 0: none */
+} tt__tolerance;
+
 /* An argument that the caller gives to a launch: a buffer or a scalar. */
 typedef struct tt__operand {
     char name[TT__NAME_MAX];
@@ -121,7 +128,7 @@ typedef struct tt__operand {
     bool by_config; /* the length depends on parameters */
     bool filled;    /* a `data` kernel gets it */
     tt__direction direction;
-    bool usual_init;           /* default for the type: uniform for floating point, otherwise random */
+    bool usual_init;           /* default for the type: mixed for floating point, otherwise random */
     tt__init init;             /* for in and inout */
     bool usual_bounds;         /* of sorted: none are given */
     tt__expr bounds[2];        /* of uniform and sorted, if they are no plain numbers: else low and high */
@@ -131,6 +138,7 @@ typedef struct tt__operand {
     char file[TT__FILE_MAX];   /* for TT__INIT_FILE: a file beside the template */
     char expect[TT__FILE_MAX]; /* a file beside the template with the expected result; "": the reference gives
                                   it */
+    tt__tolerance tolerance;   /* of this operand, in place of the operation's */
 } tt__operand;
 
 typedef struct tt__metric {
@@ -148,8 +156,7 @@ typedef struct tt__operation {
                                             results, or nothing is verified */
     bool per_config;                     /* the reference is launched for each configuration */
     double limit;                        /* of the error that `verify` finds */
-    double scale_tolerance;              /* of the root mean square of the right result */
-    double abs_tolerance, rel_tolerance; /* both 0: compared bit for bit */
+    tt__tolerance tolerance;             /* of floating-point numbers */
     size_t n_metrics;
     tt__metric metrics[TT__METRICS_MAX];
     int objective; /* index of the metric to optimize; -1: the time */

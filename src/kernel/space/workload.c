@@ -32,8 +32,18 @@ static tt_status set_array(tt__array *a, const tt__operation *operation, const t
     a->direction = o->direction;
     a->type = o->variable < 0 ? o->type : (tt__type)facts->variables[o->variable];
     a->elem_size = tt__type_size(a->type, elem_size);
-    bool numbers = tt__types[a->type].floating || a->type == TT__TYPE_BOOL; /* no bits but 0 and 1 */
-    a->init = !o->usual_init ? o->init : numbers ? TT__INIT_UNIFORM : TT__INIT_RANDOM;
+    const bool floating = tt__types[a->type].floating;
+    a->init = !o->usual_init             ? o->init
+              : floating                 ? TT__INIT_MIXED
+              : a->type == TT__TYPE_BOOL ? TT__INIT_UNIFORM /* no bits but 0 and 1 */
+                                         : TT__INIT_RANDOM;
+    /* Whole numbers are exact, unless a line names them. */
+    const tt__tolerance *tolerance = o->tolerance.line ? &o->tolerance
+                                     : floating        ? &operation->tolerance
+                                                       : NULL;
+    a->abs_tolerance = tolerance ? tolerance->abs : 0;
+    a->rel_tolerance = tolerance ? tolerance->rel : 0;
+    a->scale_tolerance = tolerance ? tolerance->scale : 0;
     a->low = o->low;
     a->high = o->high;
     a->from = o->from;
@@ -224,10 +234,7 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
                           .reference = operation->asides[TT__REFERENCE].symbols,
                           .verify = operation->asides[TT__VERIFY].symbols,
                           .data = operation->asides[TT__DATA].symbols,
-                          .limit = operation->limit,
-                          .scale_tolerance = operation->scale_tolerance,
-                          .abs_tolerance = operation->abs_tolerance,
-                          .rel_tolerance = operation->rel_tolerance};
+                          .limit = operation->limit};
     TT_TRY(tt__problem_offset(&out->offset, operation, p));
     TT_TRY(tt__facts_of(&facts, operation, gpu, p));
     return set_arrays(out, operation, &facts, config);

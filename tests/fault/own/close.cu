@@ -16,6 +16,8 @@
 //@ grid      1
 //@ args      x, y, counts, small, i32 0
 //@ tolerance abs 2 rel 0.01
+//@ tolerance counts abs 2 rel 0.01
+//@ tolerance small abs 2
 
 #define NOT_A_NUMBER __uint_as_float(0x7fffffffu)
 #define INFINITE __uint_as_float(0x7f800000u)

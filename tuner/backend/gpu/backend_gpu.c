@@ -12,7 +12,7 @@
 #include "tuner/backend/gpu/finals.h"
 #include "tuner/backend/gpu/gpus.h"
 #include "tuner/backend/gpu/loop.h"
-#include "tuner/measure/checker.h"
+#include "tuner/measure/verify.h"
 
 /* ---- Which GPU it is: presumed by its name until CUDA has started and can describe it ------------------ */
 

@@ -7,7 +7,7 @@
 
 #include "base/number.h"
 #include "tuner/backend/gpu/gpus.h"
-#include "tuner/measure/checker.h"
+#include "tuner/measure/verify.h"
 #include "tuner/session/limits.h"
 
 /* The list from which one more compiler may take work, or NULL. */
@@ -65,11 +65,7 @@ static void warn_of_unfilled(tt__loop *l, const tt__cubin *cubin) {
         return;
     l->warned = cubin->t;
     tt__cubins_unfilled(&warnings, cubin->t, cubin->image.text, cubin->image.len);
-    const char *line = tt__str_text(&warnings);
-    for (size_t n; *line; line += n + (line[n] == '\n')) {
-        n = strcspn(line, "\n");
-        tt__loop_say(l, "%s: %.*s", cubin->t->path, (int)n, line);
-    }
+    tt__loop_say_lines(l, cubin->t->path, tt__str_text(&warnings));
     tt__str_free(&warnings);
 }
 

@@ -26,6 +26,13 @@ static bool has_others(const tt__loop *l, size_t gpu) {
     return false;
 }
 
+void tt__loop_say_lines(const tt__loop *l, const char *path, const char *lines) {
+    for (size_t n; *lines; lines += n + (lines[n] == '\n')) {
+        n = strcspn(lines, "\n");
+        tt__loop_say(l, "%s: %.*s", path, (int)n, lines);
+    }
+}
+
 void tt__loop_say(const tt__loop *l, const char *fmt, ...) {
     char line[512];
     va_list args;
@@ -85,6 +92,11 @@ tt_status tt__loop_opened(tt__loop *l, size_t gpu) {
     tt_status status = tt__loop_adopt(l, gpu, &m->done);
     if (status != TT_OK)
         return tt__loop_give_up(l, gpu, status);
+    tt__task *task = &l->lanes[l->gpus[gpu].lane]->task;
+    if (l->gpus[gpu].task == task->number && !task->noted) { /* by the first GPU */
+        tt__loop_say_lines(l, task->reference ? task->reference->t->path : task->problem.op, m->notes);
+        task->noted = true;
+    }
     if (m->context_end_s > 0)
         tt__timeline_span(&l->timeline, gpu, "context", m->context_begin_s, m->context_end_s);
     tt__timeline_span(&l->timeline, gpu, "problem", m->begin_s, m->end_s);

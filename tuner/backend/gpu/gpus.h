@@ -21,6 +21,8 @@ void tt__loop_ask_trial(tt__loop *l, size_t gpu, size_t job, const char *waited_
 tt_status tt__loop_tried(tt__loop *l, size_t gpu, tt__job *j);
 /* Tells the caller of the run. */
 void tt__loop_say(const tt__loop *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for each line of a text, after the path of a file. */
+void tt__loop_say_lines(const tt__loop *l, const char *path, const char *lines);
 /* Reports falling clocks once, and counts them for the summary. */
 void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls);
 /* A GPU's worker died or is unusable. Its jobs wait for another worker. */

@@ -47,6 +47,7 @@ typedef struct tt__task {
     tt__workload work;
     tt__cubin *checker;   /* the checker's kernels */
     tt__cubin *reference; /* the operation's, or NULL */
+    bool noted;           /* the notes on its reference were told */
 } tt__task;
 
 /* Finals, on a GPU that does nothing else until they are over. */

@@ -1,0 +1,507 @@
+/*
+ * What a verifier compares with: fills the arrays, with the file's own kernels too, runs the reference or
+ * reads files, and looks whether that leaves something to be found.
+ */
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/read_file.h"
+#include "base/str.h"
+#include "tuner/measure/verify.h"
+
+static tt_status open_kernels(tt__verifier *v, const void *cubin) {
+    const struct {
+        CUfunction *fn;
+        const char *name;
+        bool numbers;
+    } fns[] = {{&v->fill, "tt_fill", false},       {&v->check_fill, "tt_check_fill", false},
+               {&v->written, "tt_written", false}, {&v->poison, "tt_poison", false},
+               {&v->compare, "tt_compare", false}, {&v->sum, "tt_sum", false},
+               {&v->spread, "tt_spread", false},   {&v->numbers, "tt_numbers", true},
+               {&v->guard, "tt_guard", false},     {&v->survey, "tt_survey", false},
+               {&v->sample, "tt_sample", true},    {&v->telling, "tt_telling", true},
+               {&v->squares, "tt_squares", true},  {&v->compare_numbers, "tt_compare_numbers", true}};
+    const bool has_numbers = tt__verify_has_numbers(&v->work);
+    TT_TRY(tt__cu_check(v->cu->cuLibraryLoadData(&v->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
+                        "cuLibraryLoadData (verifier)"));
+    for (size_t i = 0; i < sizeof fns / sizeof *fns; i++) {
+        CUkernel kernel;
+        if (fns[i].numbers && !has_numbers)
+            continue;
+        TT_TRY(tt__cu_check(v->cu->cuLibraryGetKernel(&kernel, v->library, fns[i].name),
+                            "cuLibraryGetKernel (%s)", fns[i].name));
+        TT_TRY(tt__cu_check(v->cu->cuKernelGetFunction(fns[i].fn, kernel), "cuKernelGetFunction (%s)",
+                            fns[i].name));
+    }
+    return TT_OK;
+}
+
+static tt_status allocate(tt__verifier *v, CUdeviceptr *out, size_t bytes) {
+    return tt__cu_check(v->cu->cuMemAlloc(out, bytes), "cuMemAlloc (%zu bytes)", bytes);
+}
+
+static tt_status open_area(tt__verifier *v, int i) {
+    const tt__array *a = &v->work.arrays[i];
+    tt__area *area = &v->areas[i];
+    v->operands[i] = &area->operand;
+    if (a->direction == TT__SCALAR) {
+        tt__launch one = {.n_passes = 1, .passes = {{.n_args = 1}}, .args = {{.type = a->type}}};
+        if (tt__types[a->type].floating)
+            one.args[0].f = a->low;
+        else
+            one.args[0].i = (int64_t)a->low;
+        tt__arg_value constants[TT__ARGS_MAX];
+        tt__kernel_constants(constants, &one);
+        area->scalar = constants[0];
+        v->operands[i] = &area->scalar;
+        return TT_OK;
+    }
+    area->bytes = tt__verify_area_bytes(&v->work, i);
+    area->head = TT__GUARD + (v->set == TT__FIRST_DATA ? (size_t)v->work.align : 0);
+    area->tail = area->head + (size_t)tt__array_bytes(a);
+    TT_TRY(allocate(v, &area->live, area->bytes));
+    area->operand = area->live + area->head;
+    if (tt__verify_is_kept(a))
+        TT_TRY(allocate(v, &area->before, area->bytes));
+    if (tt__verify_is_known(&v->work, a))
+        TT_TRY(allocate(v, &area->reference, area->bytes));
+    if (tt__verify_is_masked(&v->work, a))
+        TT_TRY(allocate(v, &area->written, area->bytes / 8));
+    return tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(v, i), 0), "tt_fill");
+}
+
+/* Reads raw data, which must be as long as the array. */
+static tt_status read_raw(const tt__verifier *v, const char *path, const tt__array *a, CUdeviceptr to) {
+    tt__str data = {0};
+    struct stat is;
+    if (stat(path, &is) != 0)
+        return tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(errno));
+    if (!S_ISREG(is.st_mode)) /* a pipe may have no end */
+        return tt__fail(TT_E_IO, "%s is no file", path);
+    if (is.st_size != tt__array_bytes(a))
+        return tt__fail(TT_E_IO, "%s has %lld bytes, but %s has %lld: %lld elements of %d bytes", path,
+                        (long long)is.st_size, a->name, (long long)tt__array_bytes(a), (long long)a->count,
+                        a->elem_size);
+    TT_TRY(tt__read_file_max(&data, path, (size_t)tt__array_bytes(a)));
+    /* The queued fill must end before the copy, and the copy before later work. */
+    tt_status status = tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling");
+    if (status == TT_OK && data.len != (size_t)tt__array_bytes(a))
+        status = tt__fail(TT_E_IO, "%s changed while it was read", path);
+    else if (status == TT_OK)
+        status = tt__cu_check(v->cu->cuMemcpyHtoD(to, data.text, data.len), "cuMemcpyHtoD (%s)", path);
+    if (status == TT_OK)
+        status = tt__cu_check(v->cu->cuCtxSynchronize(), "cuMemcpyHtoD (%s)", path);
+    tt__str_free(&data);
+    return status;
+}
+
+static tt_status init_array(tt__verifier *v, int i) {
+    const tt__array *a = &v->work.arrays[i];
+    tt__area *area = &v->areas[i];
+    const size_t bytes = (size_t)tt__array_bytes(a);
+    long long n = a->count;
+    int type = a->type;
+    int kind = a->init == TT__INIT_NORMAL        ? 1
+               : a->init == TT__INIT_SORTED      ? 2
+               : a->init == TT__INIT_PERMUTATION ? 3
+               : a->init == TT__INIT_MIXED       ? (v->set == TT__FIRST_DATA ? 4 : 5)
+                                                 : 0; /* as in verify.cu */
+    unsigned seed = tt__verify_seed(v, i);
+    double low = a->low, high = a->high;
+    if (a->direction != TT__IN && a->direction != TT__INOUT && a->direction != TT__CONSTANT)
+        return TT_OK;
+    switch (a->init) {
+    case TT__INIT_RANDOM:
+    case TT__INIT_INDEX: /* a kernel of `data` fills it */
+        break;           /* the area is random already */
+    case TT__INIT_UNIFORM:
+    case TT__INIT_NORMAL:
+    case TT__INIT_SORTED:
+    case TT__INIT_PERMUTATION:
+    case TT__INIT_MIXED:
+        TT_TRY(
+            tt__cu_check(tt__verify_launch(v, v->numbers, n,
+                                           (void *[]){&area->operand, &n, &type, &kind, &low, &high, &seed}),
+                         "tt_numbers"));
+        break;
+    case TT__INIT_ZEROS:
+        TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(area->operand, 0, bytes, v->stream), "cuMemsetD8Async"));
+        break;
+    case TT__INIT_FILE:
+        TT_TRY(read_raw(v, a->file, a, area->operand));
+        break;
+    case TT__INIT_COPY:
+        if (tt__array_bytes(&v->work.arrays[a->from]) < (int64_t)bytes)
+            return tt__fail(TT_E_INVALID, "%s is to hold what %s does, which is shorter", a->name,
+                            v->work.arrays[a->from].name);
+        TT_TRY(tt__cu_check(tt__verify_move(v, area->operand, v->areas[a->from].operand, bytes),
+                            "cuMemcpyDtoDAsync"));
+    }
+    return TT_OK;
+}
+
+static CUresult guards_of(tt__verifier *v, int i) {
+    return tt__verify_guards(v, i, v->areas[i].live, tt__verify_finding(v, i));
+}
+
+/* Runs the `data` kernels, and checks that they stay within their buffers. */
+static tt_status run_data(tt__verifier *v, const void *cubin, size_t n) {
+    const tt__launch *launch = &v->work.filling;
+    tt__finding found[TT__OPERANDS_MAX];
+    tt__kernel kernel;
+    TT_TRY(tt__kernel_load(&kernel, v->cu, cubin, n, &v->work.data, launch));
+    tt_status status = tt__verifier_constants(v, &kernel);
+    if (status == TT_OK)
+        status = tt__cu_check(tt__kernel_launch(&kernel, v->cu, launch, v->operands, v->stream),
+                              "launching the data's kernel %s", v->work.data.name[0]);
+    if (status == TT_OK)
+        status =
+            tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "the data's kernel %s", v->work.data.name[0]);
+    tt__kernel_unload(&kernel, v->cu);
+    TT_TRY(status);
+    TT_TRY(tt__verify_check(v, guards_of, found, "the data"));
+    for (int i = 0; i < v->work.n; i++)
+        if (found[i].n)
+            return tt__fail(TT_E_INVALID, "a kernel of `data` writes before or behind %s (byte %lld of it)",
+                            v->work.arrays[i].name, (long long)found[i].first - (long long)v->areas[i].head);
+    return TT_OK;
+}
+
+/* Fills everything, and keeps copies. A copy of another buffer is one of what `data` made of that. */
+static tt_status init_all(tt__verifier *v, const void *cubin, size_t n) {
+    for (int i = 0; i < v->work.n; i++)
+        TT_TRY(init_array(v, i));
+    if (v->work.filling.n_passes) {
+        TT_TRY(run_data(v, cubin, n));
+        for (int i = 0; i < v->work.n; i++)
+            if (v->work.arrays[i].init == TT__INIT_COPY && !v->work.arrays[i].filled)
+                TT_TRY(init_array(v, i));
+    }
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__area *area = &v->areas[i];
+        if (area->before)
+            TT_TRY(
+                tt__cu_check(tt__verify_move(v, area->before, area->live, area->bytes), "cuMemcpyDtoDAsync"));
+    }
+    return TT_OK;
+}
+
+tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel) {
+    bool any = false;
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__array *a = &v->work.arrays[i];
+        CUdeviceptr at;
+        if (a->direction != TT__CONSTANT)
+            continue;
+        TT_TRY(tt__kernel_constant(&at, kernel, v->cu, a->name, (size_t)tt__array_bytes(a)));
+        if (at)
+            TT_TRY(tt__cu_check(tt__verify_move(v, at, v->areas[i].operand, (size_t)tt__array_bytes(a)),
+                                "filling the constant %s", a->name));
+        any |= at != 0;
+    }
+    return any ? tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling constants") : TT_OK;
+}
+
+/* ---- The reference ------------------------------------------------------------------------------------- */
+
+/* Fills everything as before a run. Results are in `live` or, with `to_reference`, in `reference`. */
+static tt_status prepare_reference(tt__verifier *v, void *operands[], CUdeviceptr held[], bool second) {
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__array *a = &v->work.arrays[i];
+        tt__area *area = &v->areas[i];
+        operands[i] = v->operands[i];
+        if (a->direction == TT__SCRATCH) /* an earlier kernel's may have been longer */
+            TT_TRY(tt__cu_check(tt__verify_renew(v, i, area->live, 0), "preparing the reference"));
+        if (!tt__verify_is_result(a) || !area->reference)
+            continue;
+        CUdeviceptr to = second ? area->live : area->reference;
+        held[i] = to + area->head;
+        operands[i] = &held[i];
+        TT_TRY(tt__cu_check(tt__verify_renew(v, i, to, second), "preparing the reference"));
+    }
+    return TT_OK;
+}
+
+static tt_status run_reference(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch) {
+    for (int turn = 0; turn < 2; turn++) { /* the second run only shows which bytes are written */
+        void *operands[TT__OPERANDS_MAX];
+        CUdeviceptr held[TT__OPERANDS_MAX];
+        TT_TRY(prepare_reference(v, operands, held, turn == 1));
+        TT_TRY(tt__cu_check(tt__kernel_launch(kernel, v->cu, launch, operands, v->stream),
+                            "launching the reference %s", v->work.reference.name[0]));
+    }
+    return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "the reference %s", v->work.reference.name[0]);
+}
+
+/* Data from a file covers the whole array, and nothing around it. */
+static tt_status take_expected(tt__verifier *v) {
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__array *a = &v->work.arrays[i];
+        tt__area *area = &v->areas[i];
+        const size_t bytes = (size_t)tt__array_bytes(a);
+        if (!a->expect[0])
+            continue;
+        TT_TRY(tt__cu_check(tt__verify_renew(v, i, area->reference, 0), "preparing what is expected"));
+        TT_TRY(
+            tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(v, i), 1), "tt_fill"));
+        TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling"));
+        TT_TRY(read_raw(v, a->expect, a, area->reference + area->head));
+        TT_TRY(tt__cu_check(tt__verify_move(v, area->live + area->head, area->reference + area->head, bytes),
+                            "cuMemcpyDtoDAsync"));
+    }
+    return TT_OK;
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What is this many times above the median of a sample has no part in a scale: one number of 3e38 would
+ * excuse all others. */
+static tt_status find_outlier(tt__verifier *v, int i, double *least) {
+    enum { SAMPLE = 4096, TIMES = 1024 };
+    double sample[SAMPLE];
+    CUdeviceptr at = v->areas[i].reference + v->areas[i].head, out;
+    long long count = v->work.arrays[i].count, n = SAMPLE;
+    int type = v->work.arrays[i].type;
+    size_t kept = 0;
+    TT_TRY(allocate(v, &out, sizeof sample));
+    tt_status status = tt__cu_check(
+        tt__verify_launch(v, v->sample, n, (void *[]){&at, &count, &type, &out, &n}), "tt_sample");
+    if (status == TT_OK)
+        status = tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_sample");
+    if (status == TT_OK)
+        status = tt__cu_check(v->cu->cuMemcpyDtoH(sample, out, sizeof sample), "cuMemcpyDtoH");
+    v->cu->cuMemFree(out);
+    TT_TRY(status);
+    for (size_t k = 0; k < SAMPLE; k++) /* zeros say nothing of the others */
+        if (isfinite(sample[k]) && sample[k] != 0)
+            sample[kept++] = fabs(sample[k]);
+    qsort(sample, kept, sizeof *sample, by_size);
+    *least = kept ? TIMES * sample[kept / 2] : DBL_MAX;
+    return TT_OK;
+}
+
+/* The tolerance of each result by its scale: a fraction of the root mean square of the right result. */
+static tt_status find_scales(tt__verifier *v) {
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__array *a = &v->work.arrays[i];
+        tt__area *area = &v->areas[i];
+        CUdeviceptr at = area->reference + area->head, sum = v->findings;
+        long long n = a->count;
+        int type = a->type;
+        double most, total[2];
+        area->tolerance = a->abs_tolerance;
+        if (!area->reference || tt__verify_is_exact(a) || a->scale_tolerance <= 0)
+            continue;
+        TT_TRY(find_outlier(v, i, &most));
+        TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof total, v->stream), "cuMemsetD8Async"));
+        TT_TRY(tt__cu_check(tt__verify_launch(v, v->squares, n, (void *[]){&at, &n, &type, &most, &sum}),
+                            "tt_squares"));
+        TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_squares"));
+        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(total, sum, sizeof total), "cuMemcpyDtoH"));
+        double scale = total[1] > 0 ? a->scale_tolerance * sqrt(total[0] / total[1]) : 0;
+        area->tolerance = scale > area->tolerance ? scale : area->tolerance;
+    }
+    return TT_OK;
+}
+
+static tt_status find_written(tt__verifier *v) {
+    for (int i = 0; i < v->work.n; i++) {
+        tt__area *area = &v->areas[i];
+        long long words = (long long)(area->bytes / 16);
+        unsigned seed = tt__verify_seed(v, i);
+        if (area->written)
+            TT_TRY(tt__cu_check(
+                tt__verify_launch(v, v->written, words,
+                                  (void *[]){&area->reference, &area->live, &words, &seed, &area->written}),
+                "tt_written"));
+    }
+    return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "building the reference");
+}
+
+/* Checks whether the reference wrote around its results, or to its inputs. */
+static CUresult look_behind_reference(tt__verifier *v, int i) {
+    const tt__area *area = &v->areas[i];
+    if (v->work.arrays[i].direction == TT__IN)
+        return tt__verify_area(v, i);
+    return tt__verify_guards(v, i, area->reference ? area->reference : area->live, tt__verify_finding(v, i));
+}
+
+/* If the reference overran, verifying would accept overruns. */
+static tt_status check_reference(tt__verifier *v) {
+    tt__finding found[TT__OPERANDS_MAX];
+    TT_TRY(tt__verify_check(v, look_behind_reference, found, "the reference"));
+    for (int i = 0; i < v->work.n; i++)
+        if (found[i].n)
+            return tt__fail(TT_E_INVALID,
+                            "the reference %s writes %s %s (byte %lld of it): it may write its results only",
+                            v->work.reference.name[0],
+                            v->work.arrays[i].direction == TT__IN ? "to the input" : "before or behind",
+                            v->work.arrays[i].name, (long long)found[i].first - (long long)v->areas[i].head);
+    return TT_OK;
+}
+
+/* ---- Does the reference leave something to be found? --------------------------------------------------- */
+
+/* Queues a kernel that counts, and waits for its two numbers. */
+static tt_status count_two(tt__verifier *v, CUfunction fn, int64_t n, void **args, uint64_t out[2]) {
+    const size_t bytes = 2 * sizeof *out;
+    TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(v->findings, 0, bytes, v->stream), "cuMemsetD8Async"));
+    TT_TRY(tt__cu_check(tt__verify_launch(v, fn, n, args), "looking at the reference"));
+    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "looking at the reference"));
+    return tt__cu_check(v->cu->cuMemcpyDtoH(out, v->findings, bytes), "cuMemcpyDtoH");
+}
+
+__attribute__((format(printf, 2, 3))) static void note(tt__verifier *v, const char *fmt, ...) {
+    const size_t used = strlen(v->notes);
+    va_list args;
+    va_start(args, fmt);
+    if (used < sizeof v->notes)
+        tt__vformat(v->notes + used, sizeof v->notes - used, fmt, args);
+    va_end(args);
+}
+
+/* Would a result of zeros pass? NaN everywhere counts as one value. */
+static tt_status look_at_numbers(tt__verifier *v, int i, bool *zeros_pass, bool *is_nan) {
+    const tt__array *a = &v->work.arrays[i];
+    const tt__area *area = &v->areas[i];
+    CUdeviceptr at = area->reference + area->head;
+    long long n = a->count;
+    int type = a->type;
+    double most = area->tolerance, part = a->rel_tolerance;
+    uint64_t counts[2];
+    TT_TRY(count_two(v, v->telling, n, (void *[]){&at, &n, &type, &most, &part, &v->findings}, counts));
+    *is_nan = counts[0] == 0;
+    *zeros_pass = counts[1] == 0;
+    return TT_OK;
+}
+
+static tt_status look_at(tt__verifier *v, int i) {
+    const tt__array *a = &v->work.arrays[i];
+    tt__area *area = &v->areas[i];
+    const char *name = v->work.reference.name[0];
+    CUdeviceptr at = area->reference;
+    long long head = (long long)area->head, n = a->count;
+    int size = a->elem_size;
+    unsigned char first[16];
+    char text[48];
+    uint64_t counts[2]; /* written; other than the one before */
+    bool zeros_pass = false, is_nan = false;
+    TT_TRY(
+        count_two(v, v->survey, n, (void *[]){&at, &area->written, &head, &n, &size, &v->findings}, counts));
+    if (counts[0] == 0)
+        return tt__fail(
+            TT_E_INVALID,
+            "the reference %s writes nothing of %s, so nothing of it can be checked: if it writes "
+            "it, look at its grid; if not, %s is no `out` buffer",
+            name, a->name, a->name);
+    if (counts[0] < (uint64_t)n)
+        note(v, "the reference %s writes %llu of %lld elements of %s\n", name, (unsigned long long)counts[0],
+             n, a->name);
+    TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(first, at + area->head, (size_t)(size < 16 ? size : 16)),
+                        "cuMemcpyDtoH"));
+    if (!tt__verify_is_exact(a))
+        TT_TRY(look_at_numbers(v, i, &zeros_pass, &is_nan));
+    else if (counts[1] == 0 && counts[0] == (uint64_t)n)
+        zeros_pass = memcmp(first, (const char[16]){0}, (size_t)(size < 16 ? size : 16)) == 0;
+    if (is_nan || (counts[1] == 0 && n > 1 && counts[0] == (uint64_t)n))
+        note(v, "the right result %s is %s everywhere: a kernel that computes nothing may pass\n", a->name,
+             tt__type_text(text, sizeof text, a->type, size, first));
+    else if (zeros_pass)
+        note(v, "a result %s of zeros would pass: %s\n", a->name,
+             tt__verify_is_exact(a) ? "the right one is 0"
+                                    : "the tolerance is larger than the right numbers");
+    return TT_OK;
+}
+
+/* Only of kernels of users: the references of built-in operations are tested. */
+static tt_status look_at_results(tt__verifier *v) {
+    v->notes[0] = '\0';
+    for (int i = 0; i < v->work.n && tt__problem_is_users(&v->problem); i++)
+        if (v->areas[i].written)
+            TT_TRY(look_at(v, i));
+    return TT_OK;
+}
+
+tt_status tt__verifier_reference(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch) {
+    if (kernel) {
+        if (v->shows)
+            TT_TRY(tt__verify_show(v, false));
+        TT_TRY(run_reference(v, kernel, launch));
+        TT_TRY(check_reference(v));
+    }
+    TT_TRY(take_expected(v));
+    TT_TRY(find_scales(v));
+    TT_TRY(find_written(v));
+    TT_TRY(look_at_results(v));
+    TT_TRY(tt__verify_show(v, true));
+    return tt__verify_sum(v, &v->kept);
+}
+
+static tt_status open_reference(tt__verifier *v, const void *cubin, size_t n) {
+    tt__kernel kernel;
+    if (!v->work.has_reference || !cubin)
+        return tt__verifier_reference(v, NULL, NULL);
+    TT_TRY(tt__kernel_load(&kernel, v->cu, cubin, n, &v->work.reference, &v->work.launch));
+    tt_status status = tt__verifier_constants(v, &kernel);
+    if (status == TT_OK)
+        status = tt__verifier_reference(v, &kernel, &v->work.launch);
+    tt__kernel_unload(&kernel, v->cu);
+    return status;
+}
+
+tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
+                            const tt__workload *w, tt__data_set set, const void *checker_cubin,
+                            const void *reference_cubin, size_t reference_size) {
+    tt__finding clear[TT__OPERANDS_MAX];
+    tt_status status = TT_OK;
+    *v = (tt__verifier){.cu = cu, .stream = stream, .problem = *p, .work = *w, .set = set};
+    v->salt = (unsigned)(uint64_t)(tt__now_s() * 1e6) | 0x10000; /* no seed of an input */
+    for (int i = 0; i < TT__OPERANDS_MAX; i++)
+        clear[i] = (tt__finding){0, UINT64_MAX};
+    TT_GOTO(open_kernels(v, checker_cubin));
+    for (int i = 0; i < w->n; i++)
+        TT_GOTO(open_area(v, i));
+    TT_GOTO(tt__verify_show(v, false));
+    for (int i = 0; i < 2; i++)
+        TT_GOTO(tt__cu_check(cu->cuEventCreate(&v->events[i], CU_EVENT_BLOCKING_SYNC), "cuEventCreate"));
+    TT_GOTO(allocate(v, &v->findings, 2 * TT__FINDINGS_BYTES));
+    TT_GOTO(tt__cu_check(cu->cuMemcpyHtoD(v->findings + TT__FINDINGS_BYTES, clear, sizeof clear),
+                         "cuMemcpyHtoD"));
+    TT_GOTO(tt__cu_check(cu->cuCtxSynchronize(), "cuMemcpyHtoD")); /* else the stream may overtake the copy */
+    TT_GOTO(init_all(v, reference_cubin, reference_size));
+    if (!w->per_config)
+        TT_GOTO(open_reference(v, reference_cubin, reference_size));
+    return TT_OK;
+out:
+    tt__verifier_close(v);
+    return status;
+}
+
+void tt__verifier_close(tt__verifier *v) {
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__area *area = &v->areas[i];
+        CUdeviceptr memory[] = {area->live, area->before, area->reference, area->written};
+        for (size_t k = 0; k < sizeof memory / sizeof *memory; k++)
+            if (memory[k])
+                v->cu->cuMemFree(memory[k]);
+    }
+    if (v->findings)
+        v->cu->cuMemFree(v->findings);
+    for (int i = 0; i < 2; i++)
+        if (v->events[i])
+            v->cu->cuEventDestroy(v->events[i]);
+    if (v->library)
+        v->cu->cuLibraryUnload(v->library);
+    *v = (tt__verifier){0};
+}
