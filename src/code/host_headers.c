@@ -31,26 +31,82 @@
     "#include <cub/block/block_store.cuh>\n#include <cub/warp/warp_reduce.cuh>\n"                            \
     "#include <cub/warp/warp_scan.cuh>\n"
 
+/* What nvcc takes from the host's headers, NVRTC has without `std::`. */
+#define STD_MATH                                                                                             \
+    "#pragma once\nnamespace std { "                                                                         \
+    "using ::abs; using ::fabs; using ::sqrt; using ::cbrt; using ::hypot; using ::pow; "                    \
+    "using ::exp; using ::exp2; using ::expm1; using ::log; using ::log2; using ::log10; "                   \
+    "using ::log1p; using ::sin; using ::cos; using ::tan; using ::asin; using ::acos; "                     \
+    "using ::atan; using ::atan2; using ::sinh; using ::cosh; using ::tanh; using ::asinh; "                 \
+    "using ::acosh; using ::atanh; using ::erf; using ::erfc; using ::lgamma; using ::tgamma; "              \
+    "using ::floor; using ::ceil; using ::trunc; using ::round; using ::lround; using ::rint; "              \
+    "using ::nearbyint; using ::fmin; using ::fmax; using ::fdim; using ::fma; using ::fmod; "               \
+    "using ::remainder; using ::copysign; using ::ldexp; using ::frexp; using ::modf; "                      \
+    "using ::isnan; using ::isinf; using ::isfinite; using ::signbit; "                                      \
+    "}\n"
+#define STD_STRING "#pragma once\nnamespace std { using ::memcpy; using ::memset; }\n"
+#define STD_SIZES                                                                                            \
+    "#pragma once\nnamespace std { using ::size_t; using ::ptrdiff_t; typedef decltype(nullptr) nullptr_t; " \
+    "}\n"
+#define STD_INTEGERS                                                                                         \
+    "namespace std { using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using ::uint8_t; "   \
+    "using ::uint16_t; using ::uint32_t; using ::uint64_t; }\n"
+/* libcu++ has these in cuda::std. Up to CUDA 12.3 it includes them by their plain names, too. */
+#define STD_OF_CUDA(name)                                                                                    \
+    OWN(name) "#include <cuda/std/" name ">\nnamespace std { using namespace cuda::std; }\n"
+#define STD_ALGORITHM                                                                                        \
+    "#pragma once\n#if __has_include(<cuda/std/algorithm>)\n#include <cuda/std/algorithm>\n"                 \
+    "#elif __has_include(<cuda/std/__algorithm/clamp.h>)\n#include <cuda/std/__algorithm/clamp.h>\n"         \
+    "#include <cuda/std/__algorithm/max.h>\n#include <cuda/std/__algorithm/min.h>\n#include "                \
+    "<cuda/std/utility>\n#else\nnamespace cuda { namespace std {\ntemplate <class T> __device__ constexpr "  \
+    "const T &min(const T &a, const T &b) { return b < a ? b : a; }\ntemplate <class T> __device__ "         \
+    "constexpr const T &max(const T &a, const T &b) { return a < b ? b : a; }\n}}\n#endif\nnamespace std { " \
+    "using namespace cuda::std; }\n"
+/* Of the driver's header, the types that kernels take. */
+#define DRIVER                                                                                               \
+    "#pragma once\ntypedef unsigned int cuuint32_t;\ntypedef unsigned long long cuuint64_t;\n"               \
+    "typedef unsigned long long CUdeviceptr;\n"                                                              \
+    "struct __align__(64) CUtensorMap_st { unsigned long long opaque[16]; };\n"                              \
+    "typedef struct CUtensorMap_st CUtensorMap;\n"
+
 #define HEADERS(X)                                                                                           \
-    X("cuda.h", "")                                                                                          \
+    X("cuda.h", DRIVER)                                                                                      \
     X("cuda_runtime.h", "")                                                                                  \
     X("cuda_runtime_api.h", "")                                                                              \
     X("device_launch_parameters.h", "")                                                                      \
+    X("assert.h", "")                                                                                        \
+    X("cassert", OWN("cassert"))                                                                             \
     X("stdio.h", "")                                                                                         \
     X("cstdio", "")                                                                                          \
     X("stdlib.h", "")                                                                                        \
     X("cstdlib", OWN("cstdlib"))                                                                             \
     X("stdbool.h", "")                                                                                       \
+    X("stddef.h", "")                                                                                        \
+    X("cstddef", OWN("cstddef") STD_SIZES)                                                                   \
     X("string.h", "")                                                                                        \
-    X("cstring", "")                                                                                         \
+    X("cstring", OWN("cstring") STD_STRING)                                                                  \
     X("math.h", CONSTANTS)                                                                                   \
-    X("cmath", OWN("cmath") CONSTANTS)                                                                       \
+    X("cmath", OWN("cmath") CONSTANTS STD_MATH)                                                              \
     X("stdint.h", INTEGERS)                                                                                  \
-    X("cstdint", OWN("cstdint") INTEGERS)                                                                    \
+    X("cstdint", OWN("cstdint") INTEGERS STD_INTEGERS)                                                       \
+    X("inttypes.h", INTEGERS)                                                                                \
+    X("cinttypes", INTEGERS STD_INTEGERS)                                                                    \
     X("limits.h", LIMITS)                                                                                    \
     X("climits", OWN("climits") LIMITS)                                                                      \
     X("float.h", FLOATS)                                                                                     \
     X("cfloat", OWN("cfloat") FLOATS)                                                                        \
+    X("algorithm", OWN("algorithm") STD_ALGORITHM)                                                           \
+    X("array", STD_OF_CUDA("array"))                                                                         \
+    X("complex", STD_OF_CUDA("complex"))                                                                     \
+    X("functional", STD_OF_CUDA("functional"))                                                               \
+    X("initializer_list", STD_OF_CUDA("initializer_list"))                                                   \
+    X("limits", STD_OF_CUDA("limits"))                                                                       \
+    X("numeric", STD_OF_CUDA("numeric"))                                                                     \
+    X("optional", STD_OF_CUDA("optional"))                                                                   \
+    X("ratio", STD_OF_CUDA("ratio"))                                                                         \
+    X("tuple", STD_OF_CUDA("tuple"))                                                                         \
+    X("type_traits", STD_OF_CUDA("type_traits"))                                                             \
+    X("utility", STD_OF_CUDA("utility"))                                                                     \
     X("cub/cub.cuh", CUB)
 
 /* Values are divisions: NVRTC has no builtins for them, and a constant expression may hold a division. */
@@ -59,6 +115,19 @@ const tt__host_macro tt__host_macros[] = {{"INFINITY", "(1.0f / 0.0f)"},
                                           {"HUGE_VALF", "(1.0f / 0.0f)"},
                                           {"HUGE_VAL", "(1.0 / 0.0)"},
                                           {NULL, NULL}};
+
+const tt__host_macro tt__host_types[] = {{"uint", "unsigned int"},
+                                         {"ushort", "unsigned short"},
+                                         {"ulong", "unsigned long"},
+                                         {"int8_t", "signed char"},
+                                         {"int16_t", "short"},
+                                         {"int32_t", "int"},
+                                         {"int64_t", "long long"},
+                                         {"uint8_t", "unsigned char"},
+                                         {"uint16_t", "unsigned short"},
+                                         {"uint32_t", "unsigned int"},
+                                         {"uint64_t", "unsigned long long"},
+                                         {NULL, NULL}};
 
 #define NAME(name, text) name,
 #define TEXT(name, text) text,

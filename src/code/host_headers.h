@@ -16,5 +16,6 @@ typedef struct tt__host_macro {
     const char *name, *value;
 } tt__host_macro;
 extern const tt__host_macro tt__host_macros[];
+extern const tt__host_macro tt__host_types[]; /* names of types */
 
 #endif

@@ -322,6 +322,31 @@ static bool declares(const char *source, const char *name) {
     return false;
 }
 
+/* The line of code that holds `at`, up to there, has this word. */
+static bool line_has(const char *source, const char *at, const char *word) {
+    const char *line = at;
+    while (line > source && line[-1] != '\n')
+        line--;
+    const char *found = strstr(line, word);
+    return found && found < at;
+}
+
+/* Does the code use this name of a type, and leave it to a header to declare it? One that is declared again
+ * must be the same. */
+static bool wants_type(const char *source, const char *name) {
+    const size_t n = strlen(name);
+    bool used = false;
+    for (const char *at = source; (at = strstr(at, name)); at += n) {
+        if (is_word(at[n]) || (at > source && is_word(at[-1])))
+            continue;
+        if (line_has(source, at, "typedef") || line_has(source, at, "using") ||
+            line_has(source, at, "#define") || line_has(source, at, "#include"))
+            return false;
+        used = true;
+    }
+    return used;
+}
+
 /* The source between typedefs and code; line numbers stay as they are. */
 static tt_status with_additions(tt__str *out, const char *source, const char *options, int n) {
     const char *first = options;
@@ -333,6 +358,9 @@ static tt_status with_additions(tt__str *out, const char *source, const char *op
     for (const tt__host_macro *m = tt__host_macros; m->name; m++)
         if (!declares(source, m->name))
             tt__str_addf(out, "#ifndef %s\n#define %s %s\n#endif\n", m->name, m->name, m->value);
+    for (const tt__host_macro *m = tt__host_types; m->name; m++)
+        if (wants_type(source, m->name))
+            tt__str_addf(out, "#ifndef %s\ntypedef %s %s;\n#endif\n", m->name, m->value, m->name);
     tt__str_add(out, "#line 1\n");
     tt__str_add(out, source);
     for (int i = 0; i < n; i++, first += strlen(first) + 1)
@@ -370,8 +398,25 @@ static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p
     return p->n_kernels ? tt__lowered_add(out, pairs, p->n_kernels) : TT_OK;
 }
 
+/* What the compiler said no to. */
+typedef enum refusal { NOTHING, HOST_FUNCTION, OTHER } refusal;
+
+static refusal why_refused(nvrtcProgram handle, nvrtcResult r) {
+    static const char host[] = "host functions are not allowed in JIT mode";
+    size_t size = 0;
+    char *log = NULL;
+    refusal why = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION ? OTHER : NOTHING;
+    if (why && table.nvrtcGetProgramLogSize(handle, &size) == NVRTC_SUCCESS && size > 1 &&
+        (log = calloc(size, 1)) && table.nvrtcGetProgramLog(handle, log) == NVRTC_SUCCESS &&
+        strstr(log, host))
+        why = HOST_FUNCTION;
+    free(log);
+    return why;
+}
+
 /* Compiles once. *refused: the compiler said no, perhaps because of an option. */
-static tt_status compile(tt__str *out, const program *p, const char *const *argv, int argc, bool *refused) {
+static tt_status compile(tt__str *out, const program *p, const char *const *argv, int argc,
+                         refusal *refused) {
     nvrtcProgram handle;
     tt_status status;
     size_t size = 0;
@@ -382,7 +427,7 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
     for (size_t i = 0; i < p->n_kernels; i++)
         TT_GOTO(check(table.nvrtcAddNameExpression(handle, p->kernels[i]), "nvrtcAddNameExpression"));
     nvrtcResult r = table.nvrtcCompileProgram(handle, argc, argv);
-    *refused = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION;
+    *refused = why_refused(handle, r);
     if (r != NVRTC_SUCCESS)
         TT_GOTO(fail_with_log(handle, r, p->name, p->source, argv, argc));
     TT_GOTO(check_log(handle, p->name, argv, argc));
@@ -400,7 +445,7 @@ out:
     return status;
 }
 
-enum { OPTIONS_MAX = 128, RESERVED = 8 };
+enum { OPTIONS_MAX = 128, RESERVED = 9 };
 
 /* Takes our own options out; the others are the compiler's. */
 static tt_status split_options(program *p, const char **argv, int *argc, const char *options, int n) {
@@ -409,10 +454,25 @@ static tt_status split_options(program *p, const char **argv, int *argc, const c
             return tt__fail(TT_E_INTERNAL, "%s: too many kernels", p->name);
         if (is_ours(options, TT__KERNEL))
             p->kernels[p->n_kernels++] = options + strlen(TT__KERNEL);
-        else if (!is_ours(options, TT__TYPEDEF) && !is_ours(options, TT__CODE))
+        else if (!is_ours(options, TT__TYPEDEF) && !is_ours(options, TT__CODE) &&
+                 !is_ours(options, TT__SPECIFIC))
             argv[(*argc)++] = options;
     }
     return TT_OK;
+}
+
+/* Is there an option that begins like this, with one dash or two? */
+static bool has_option(const char *begin, const char *options, int n) {
+    for (int i = 0; i < n; i++, options += strlen(options) + 1)
+        if (is_ours(options + (options[0] == '-' && options[1] == '-'), begin))
+            return true;
+    return false;
+}
+
+/* Of the architectures from Hopper on, each has instructions of its own. */
+static void write_arch(char out[32], int cc, bool specific) {
+    enum { SPECIFIC_FROM_CC = 90 };
+    snprintf(out, 32, "-arch=sm_%d%s", cc, specific && cc >= SPECIFIC_FROM_CC ? "a" : "");
 }
 
 static tt_status add_folders(tt__str *folders, const char **argv, int *argc) {
@@ -429,15 +489,16 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     const char *argv[OPTIONS_MAX];
     char arch[32];
     int argc = 0;
-    bool refused = false;
+    refusal refused = NOTHING;
     TT_TRY(tt__nvrtc_open());
     TT_TRY(check_arch(cc));
     if (n_options > OPTIONS_MAX - RESERVED)
         return tt__fail(TT_E_INVALID, "%s: %d compile options, at most %d are possible", name, n_options,
                         OPTIONS_MAX - RESERVED);
-    snprintf(arch, sizeof arch, "-arch=sm_%d", cc);
+    write_arch(arch, cc, has_option(TT__SPECIFIC, options, n_options));
     argv[argc++] = arch;
-    argv[argc++] = "-std=c++17";
+    if (!has_option("-std=", options, n_options))
+        argv[argc++] = "-std=c++17";
     if (keeps_a_cache())
         argv[argc++] =
             "--no-cache"; /* the store is our cache; filling NVRTC's too more than doubles the time */
@@ -453,9 +514,15 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     }
     /* --minimal leaves out textures, surfaces and other things that few kernels use. Compiling takes a tenth
      * less time and makes the same code. A source that needs them, or an older NVRTC, fails at once and is
-     * compiled again without it. */
+     * compiled again without it. Code for nvcc has functions that are not said to be for the device, and
+     * would be for both. */
     argv[argc] = "--minimal";
     status = compile(out, &p, argv, argc + 1, &refused);
+    if (refused == HOST_FUNCTION) {
+        argv[argc++] = "--device-as-default-execution-space";
+        argv[argc] = "--minimal";
+        status = compile(out, &p, argv, argc + 1, &refused);
+    }
     if (refused)
         status = compile(out, &p, argv, argc, &refused);
 out:

@@ -30,11 +30,16 @@ tt_status tt__nvrtc_archs(tt__str *out);
 /* Another: code that follows the source. */
 #define TT__CODE "code:"
 
+/* Another: the code may use instructions that only GPUs of this very architecture have (sm_90a). It makes
+ * other code of some kernels, so the library's own do without. */
+#define TT__SPECIFIC "specific:"
+
 /* Compiles to a cubin for compute capability `cc` (90 is sm_90) and appends it to `out`. `options` are n
  * strings, each ending with a NUL (tt__config_options): NVRTC's options, TT__TYPEDEF followed by
- * "NAME=TYPE", TT__KERNEL followed by a name, or TT__CODE. A source that includes <FILE> gets the folders of
- * CUDA's own headers. TT_E_COMPILE: the message has NVRTC's log, shortened. TT_E_UNSUPPORTED: this NVRTC does
- * not know `cc`; the message lists those it knows. */
+ * "NAME=TYPE", TT__KERNEL followed by a name, TT__CODE, or TT__SPECIFIC. A source that includes <FILE> gets
+ * the folders of CUDA's own headers. Functions without an execution space are for the device, if there are
+ * any. TT_E_COMPILE: the message has NVRTC's log, shortened. TT_E_UNSUPPORTED: this NVRTC does not know `cc`;
+ * the message lists those it knows. */
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
                             int n_options, int cc);
 

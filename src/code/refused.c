@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cxx.h"
+#include "base/limits.h"
 #include "base/words.h"
 
 #define OPENCL "is OpenCL, and only CUDA C++ can be compiled"
@@ -29,8 +30,8 @@ static const struct {
     {"std::vector", HOST},
 };
 
-/* Only words of the code count. */
-static bool has_refused(tt__str *out, const char *source, const char *code, const char *error) {
+/* Only words of the code count. `all`: functions of the host are taken for functions of the device. */
+static bool has_refused(tt__str *out, const char *source, const char *code, const char *error, bool all) {
     const bool guarded = strstr(source, "__CUDACC_RTC__") != NULL; /* its host code is out of NVRTC's sight */
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         for (const char *at = code; (at = strstr(at, refused[i].word)); at++) {
@@ -38,8 +39,23 @@ static bool has_refused(tt__str *out, const char *source, const char *code, cons
                 (at > code && tt__is_letter(at[-1]) && tt__is_letter(*at)) ||
                 (strcmp(refused[i].word, "int main") == 0 && tt__is_word_char(at[strlen("int main")])))
                 continue;
-            const bool of_kernel = strcmp(refused[i].word, "<<<") == 0 && strstr(error, "kernel launch");
+            const bool of_kernel =
+                strcmp(refused[i].word, "<<<") == 0 && strstr(error, "kernel launch") && !all;
             tt__str_addf(out, "`%s` %s", refused[i].word, of_kernel ? OF_KERNEL : refused[i].why);
+            return true;
+        }
+    return false;
+}
+
+/* Words of C++20, and no option for it. */
+static bool is_newer(tt__str *out, const char *code, const char *const *options, int n) {
+    static const char *const words[] = {"concept", "requires", "consteval", "constinit", "co_await"};
+    for (int i = 0; i < n; i++)
+        if (strstr(options[i], "-std=c++2"))
+            return false;
+    for (size_t i = 0; i < TT__COUNT(words); i++)
+        if (tt__text_has_word(code, words[i])) {
+            tt__str_addf(out, "`%s` is C++20: add the line //@ options -std=c++20", words[i]);
             return true;
         }
     return false;
@@ -95,8 +111,12 @@ bool tt__refused_code(tt__str *out, const char *name, const char *source, const 
     char *code = strdup(source);
     if (code)
         tt__cxx_blank_all(code);
-    bool found =
-        (code && has_refused(out, source, code, error)) || has_macro(out, name, error, options, n_options);
+    bool all = false;
+    for (int i = 0; i < n_options; i++)
+        all |= strcmp(options[i], "--device-as-default-execution-space") == 0;
+    bool found = (code && has_refused(out, source, code, error, all)) ||
+                 has_macro(out, name, error, options, n_options) ||
+                 (code && is_newer(out, code, options, n_options));
     free(code);
     return found;
 }

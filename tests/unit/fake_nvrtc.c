@@ -1,5 +1,6 @@
 /* An NVRTC that writes down how it is asked, and refuses what the name of a program says. */
 #include <nvrtc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,13 @@ EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int n, const char *const 
     strncat(fake_nvrtc_asked, options[n - 1], 64);
     strcat(fake_nvrtc_asked, " ");
     p->log = minimal ? "of the first attempt" : "of the second attempt";
+    if (strcmp(p->name, "host.cu") == 0) {
+        bool all = false;
+        for (int i = 0; i < n; i++)
+            all |= strcmp(options[i], "--device-as-default-execution-space") == 0;
+        p->log = all ? "" : "... host functions are not allowed in JIT mode ...";
+        return all ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
+    }
     if (strcmp(p->name, "old.cu") == 0 && minimal)
         return NVRTC_ERROR_INVALID_OPTION;
     if ((strcmp(p->name, "textures.cu") == 0 && minimal) || strcmp(p->name, "wrong.cu") == 0)

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "kernel/load/parse.h"
 #include "kernel/annotation/annotation.h"
+#include "kernel/load/parse.h"
 
 /* Seven lines; the text of a case comes after them. */
 #define FRAME                                                                                                \
@@ -143,8 +143,8 @@ static void options_that_are_refused(void **state) {
         tt_status status = parse(&t, lines);
         if (cases[i].says ? status != TT_E_TEMPLATE || !strstr(tt_last_error(), cases[i].says)
                           : status != TT_OK)
-            fail_msg("%s\n  found    %s\n  expected %s", cases[i].options,
-                     status ? tt_last_error() : "taken", cases[i].says ? cases[i].says : "taken");
+            fail_msg("%s\n  found    %s\n  expected %s", cases[i].options, status ? tt_last_error() : "taken",
+                     cases[i].says ? cases[i].says : "taken");
         tt__template_free(&t);
     }
 }

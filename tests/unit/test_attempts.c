@@ -31,6 +31,7 @@ static void leaves_out_what_few_want(void **state) {
     expect("plain.cu", TT_OK, "--minimal ");
     expect("textures.cu", TT_OK, "--minimal -DM=2 ");
     expect("old.cu", TT_OK, "--minimal -DM=2 ");
+    expect("host.cu", TT_OK, "--minimal --minimal ");
 }
 
 /* The last word is that of the attempt with everything; what no option can help is not tried again. */

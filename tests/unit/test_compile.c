@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -155,6 +156,60 @@ static void knows_what_nvcc_always_has(void **state) {
     tt__str_free(&cubin);
 }
 
+static void expect_compiles(const char *name, const char *source, const char *options, int n) {
+    tt__str cubin = {0};
+    if (tt__nvrtc_compile(&cubin, name, source, options, n, CC) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    tt__str_free(&cubin);
+}
+
+/* nvcc compiles such functions for the host, and these also for the device if it is asked to. */
+static void takes_functions_without_a_space(void **state) {
+    (void)state;
+    expect_compiles("both.cu",
+                    "constexpr int two() { return 2; }\n"
+                    "extern \"C\" __global__ void k(int *p) { *p = two(); }\n",
+                    "", 0);
+}
+
+static void takes_names_of_types(void **state) {
+    (void)state;
+    expect_compiles("types.cu",
+                    "typedef unsigned long uint64_t; using ushort = unsigned char;\n"
+                    "static_assert(sizeof(ushort) == 1 && sizeof(uint32_t) == 4, \"\");\n"
+                    "extern \"C\" __global__ void k(uint *p, uint64_t *q, int8_t *r) { *p = *q + *r; }\n",
+                    "", 0);
+}
+
+static void takes_standards(void **state) {
+    (void)state;
+    static const char source[] = "template <class T> concept number = requires(T a) { a + a; };\n"
+                                 "template <number T> __device__ T twice(T v) { return v + v; }\n"
+                                 "extern \"C\" __global__ void k(float *p) { *p = twice(*p); }\n";
+    tt__str cubin = {0};
+    expect_compiles("concept.cu", source, "-std=c++20", 1);
+    expect_compiles("concept.cu", source, "--std=c++20", 1);
+    assert_int_equal(tt__nvrtc_compile(&cubin, "concept.cu", source, "", 0, CC), TT_E_COMPILE);
+    assert_non_null(strstr(tt_last_error(), "`concept` is C++20: add the line //@ options -std=c++20"));
+}
+
+/* Only with its own architecture does a GPU have all of its instructions. */
+static void knows_the_very_architecture(void **state) {
+    (void)state;
+    static const char source[] = "extern \"C\" __global__ void k(int *p) {\n"
+                                 "    asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
+                                 "#if !__CUDA_ARCH_FEAT_SM90_ALL\n"
+                                 "    *p = absent;\n"
+                                 "#endif\n"
+                                 "}\n";
+    tt__str cubin = {0};
+    expect_compiles("wgmma.cu", source, TT__SPECIFIC, 1);
+    assert_int_equal(tt__nvrtc_compile(&cubin, "wgmma.cu", source, "", 0, CC), TT_E_COMPILE);
+    if (tt__nvrtc_compile(&cubin, "old.cu", "__global__ void k() {}", TT__SPECIFIC, 1, 80) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    tt__str_free(&cubin);
+}
+
 /* CUDA's own headers, of this NVRTC's version; without them there is nothing to test. */
 static bool has_headers(void) {
     tt__str options = {0};
@@ -174,6 +229,44 @@ static void finds_the_headers_of_cuda(void **state) {
     if (tt__nvrtc_compile(&cubin, "half.cu", source, TT__TYPEDEF "T=__half", 1, CC) != TT_OK)
         fail_msg("%s", tt_last_error());
     tt__str_free(&cubin);
+}
+
+/* Code for nvcc has the C++ library of the host. */
+static void finds_the_headers_of_cxx(void **state) {
+    (void)state;
+    static const char *const of_cuda[] = {"array",  "complex",     "functional", "initializer_list",
+                                          "limits", "numeric",     "optional",   "ratio",
+                                          "tuple",  "type_traits", "utility",    "algorithm"};
+    static const char source[] =
+        "#include <cassert>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n#include <cmath>\n"
+        "#include <limits>\n#include <algorithm>\n#include <array>\n#include <utility>\n#include "
+        "<type_traits>\n"
+        "#include <tuple>\n#include <assert.h>\n#include <stddef.h>\n#include <math.h>\n"
+        "template <class T> __device__ T least() { static_assert(std::is_floating_point<T>::value, \"\");\n"
+        "    return -std::numeric_limits<T>::infinity(); }\n"
+        "__device__ std::array<std::uint32_t, 2> two(std::size_t n) { return {(std::uint32_t)n, 3}; }\n"
+        "extern \"C\" __global__ void k(float *p, int n) {\n"
+        "    assert(n > 0);\n"
+        "    float a = std::max(2 * p[0], least<float>()), b = std::min(a, 1.0f);\n"
+        "    std::swap(a, b);\n"
+        "    std::memcpy(p, &a, sizeof a);\n"
+        "    p[1] = std::sqrt(b) + std::abs(n) + std::fabs(a) + std::pow(a, 2) + (std::isnan(a) ? 1 : 0);\n"
+        "    auto t = std::make_tuple(a, 2); p[2] = std::get<0>(t) + two(3)[1] + std::clamp(n, 0, 7); }\n";
+    if (!has_headers())
+        skip();
+    expect_compiles("cxx.cu", source, "", 0);
+    for (size_t i = 0; i < sizeof of_cuda / sizeof *of_cuda; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "#include <%s>\nusing namespace std;\n__global__ void k() {}\n",
+                 of_cuda[i]);
+        expect_compiles("h.cu", text, "", 0);
+    }
+    expect_compiles(
+        "map.cu",
+        "#include <cuda.h>\n#include <cuda/barrier>\n"
+        "static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == 64, \"\");\n"
+        "extern \"C\" __global__ void k(int *p, const __grid_constant__ CUtensorMap m) { *p = 1; }\n",
+        "", 0);
 }
 
 /* Their names in the code are appended to the cubin, and any zeros may follow. */
@@ -218,6 +311,11 @@ int main(void) {
         cmocka_unit_test(takes_headers_of_the_host),
         cmocka_unit_test(knows_what_nvcc_always_has),
         cmocka_unit_test(finds_the_headers_of_cuda),
+        cmocka_unit_test(finds_the_headers_of_cxx),
+        cmocka_unit_test(takes_functions_without_a_space),
+        cmocka_unit_test(takes_names_of_types),
+        cmocka_unit_test(takes_standards),
+        cmocka_unit_test(knows_the_very_architecture),
         cmocka_unit_test(names_instances_of_templates),
         cmocka_unit_test(no_stand_in_is_beside_this_program),
     };

@@ -332,10 +332,17 @@ static const struct {
 };
 
 /* What may follow --ptxas-options=. Others write files, or contradict what is measured. */
-static const char *const ptxas_options[] = {"-O", "--opt-level=", "-dlcm=", "--def-load-cache=", "-dscm=",
-                                            "--def-store-cache=", "--allow-expensive-optimizations=",
-                                            "-allow-expensive-optimizations=", "--disable-optimizer-constants",
-                                            "-warn-spills", "--warn-on-spills"};
+static const char *const ptxas_options[] = {"-O",
+                                            "--opt-level=",
+                                            "-dlcm=",
+                                            "--def-load-cache=",
+                                            "-dscm=",
+                                            "--def-store-cache=",
+                                            "--allow-expensive-optimizations=",
+                                            "-allow-expensive-optimizations=",
+                                            "--disable-optimizer-constants",
+                                            "-warn-spills",
+                                            "--warn-on-spills"};
 
 /* Each of the options between commas. */
 static bool ptxas_allowed(const char *at, size_t n) {
@@ -361,7 +368,7 @@ static bool is_option(const char *name, size_t n, size_t known) {
     const size_t length = strlen(wanted);
     if (n < length || memcmp(name, wanted, length) != 0)
         return false;
-    return known_options[known].instead ? n == length || name[length] == '=' || length == 1
+    return known_options[known].instead    ? n == length || name[length] == '=' || length == 1
            : strcspn(wanted, "=") < length ? n > length
                                            : n == length;
 }

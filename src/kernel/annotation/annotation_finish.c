@@ -235,7 +235,9 @@ static tt_status check_macro(const tt__template *t, const tt__expr *e) {
         return TT_OK;
     const tt__span macro = {name, strcspn(name, "=")};
     const tt__param *param = tt__template_param(t, macro.at, macro.n);
-    const char *by = param && !param->runtime ? "param" : tt__span_is(macro, "ELEM_SIZE") ? "elem_size" : NULL;
+    const char *by = param && !param->runtime          ? "param"
+                     : tt__span_is(macro, "ELEM_SIZE") ? "elem_size"
+                                                       : NULL;
     for (size_t i = 0; i < t->n_derived && !by; i++)
         by = t->derived[i].macro && tt__span_is(macro, t->derived[i].name) ? "derived" : NULL;
     return by ? tt__template_fail(t->path, e->line, e->column,

@@ -217,6 +217,8 @@ static tt_status add_all(tt__str *out, const tt__candidate *c, const tt__problem
         if (is_macro(t, &p->settings[i]))
             tt__str_addf(out, "-D%s=%" PRId64 "%c", macro_name(name, &p->settings[i]), p->settings[i].number,
                          '\0');
+    if (t->symbols.foreign)
+        tt__str_addf(out, TT__SPECIFIC "%c", '\0');
     for (size_t i = 0; i < t->n_options; i++)
         TT_TRY(add_with_values(out, t, c->config, t->options[i].text));
     add_kernels(out, t);
