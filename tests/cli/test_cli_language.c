@@ -326,6 +326,62 @@ static void test_eight_bits(void **state) {
     expect(1, "is nan, should be 4", changed(eight, "uniform 1 2", "uniform 4 4.1"), "T=e5m2");
 }
 
+/* What the default computes is right, in two launches of two kernels, the second with a swap. */
+static const char by_default[] = "//@ kernel    first\n"
+                                 "//@ problem   n 1000\n"
+                                 "//@ buffer    x f32 n in\n"
+                                 "//@ buffer    y f32 n out\n"
+                                 "//@ buffer    z f32 n scratch\n"
+                                 "//@ param     B 32 64\n"
+                                 "//@ param     ADD 0 1\n"
+                                 "//@ block     B\n"
+                                 "//@ grid      ceil_div(n, B)\n"
+                                 "//@ args      z, x, i32 n\n"
+                                 "//@ kernel    second\n"
+                                 "//@ block     64\n"
+                                 "//@ grid      ceil_div(n, 64)\n"
+                                 "//@ args      y, z, i32 n\n"
+                                 "//@ repeat    2\n"
+                                 "//@ swap      y z\n"
+                                 "//@ default   B=64 ADD=0\n"
+                                 "//@ reference default\n"
+                                 "//@ options   -w\n"
+                                 "extern \"C\" __global__ void first(float *z, const float *x, int n) {\n"
+                                 "    int i = blockIdx.x * B + threadIdx.x;\n"
+                                 "    if (i < n) z[i] = x[i] + ADD;\n"
+                                 "}\n"
+                                 "extern \"C\" __global__ void second(float *y, const float *z, int n) {\n"
+                                 "    int i = blockIdx.x * 64 + threadIdx.x;\n"
+                                 "    if (i < n) y[i] = 2 * z[i];\n"
+                                 "}\n";
+
+static void test_reference_default(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    expect(0, "4 of 4 configurations tried, 2 failed", by_default, "");
+    expect(2, "`per configuration` belongs below a `reference`",
+           changed(by_default, "options   -w", "per configuration"), "");
+    expect(2, "a second `reference`, the first is in line 18",
+           changed(by_default, "options   -w", "reference first\n//@ block 1\n//@ grid 1\n//@ args y, x"),
+           "");
+    expect(2, "a second `block`, the first is in line 12", changed(by_default, "options   -w", "block 1"),
+           "");
+    write_in(folder, "k.cu", by_default);
+    snprintf(line, sizeof line, "--kernel %s/k.cu --db :memory: --json", folder);
+    run_tune(&r, &(run_spec){.timeout_s = 240}, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out,
+               "\"note\":\"right is what the default configuration computes (`reference default`)\"");
+    run_free(&r);
+    snprintf(line, sizeof line, "check %s/k.cu", folder);
+    run_tune(&r, &(run_spec){.timeout_s = 240}, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out,
+               "verified against the default configuration, which is right by `reference default`");
+    run_free(&r);
+}
+
 /* The compiler is told the names of files. */
 static void test_names_of_files(void **state) {
     (void)state;
@@ -364,6 +420,7 @@ int main(void) {
         cmocka_unit_test(test_restored_by_configuration),
         cmocka_unit_test(test_elements_and_arguments),
         cmocka_unit_test(test_eight_bits),
+        cmocka_unit_test(test_reference_default),
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_says_what_is_not_for_it),
         cmocka_unit_test(test_pipelines),

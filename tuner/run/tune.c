@@ -201,6 +201,10 @@ void tt__tune_begin_result(const tt__session *s, const tt__problem *p, tt_result
     result->source =
         s->opts->replay ? TT_SOURCE_REPLAYED : TT_SOURCE_MEASURED; /* also if there is no winner */
     tt__copy(result->problem, sizeof result->problem, tt__problem_text(text, p));
+    const tt__template *t = tt__template_set_for(s->templates, p);
+    if (t && t->own && t->own->by_default)
+        tt__copy(result->note, sizeof result->note,
+                 "right is what the default configuration computes (`reference default`)");
 }
 
 tt_status tt__tune_needs_finals(tt__session *s, const tt__search *search, tt_result *result, bool *needed) {

@@ -465,7 +465,7 @@ static const struct {
     {"buffer", tt__read_buffer, OFTEN, DECLARES, "buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
     {"constant", tt__read_constant, OFTEN, DECLARES, "constant NAME TYPE LENGTH [DATA]"},
     {"scalar", tt__read_scalar, OFTEN, DECLARES, "scalar NAME TYPE VALUE"},
-    {"reference", tt__read_aside, ONCE, DECLARES, "reference KERNEL"},
+    {"reference", tt__read_aside, ONCE, DECLARES, "reference KERNEL | reference default"},
     {"verify", tt__read_aside, ONCE, DECLARES, "verify KERNEL"},
     {"data", tt__read_aside, OFTEN, DECLARES, "data KERNEL"},
     {"per", tt__read_per, ONCE, DECLARES, "per configuration"},
@@ -525,8 +525,8 @@ static tt_status fail_keyword(tt__reader *r, tt__span word) {
     return FAIL(r, word.at, "unknown annotation '%.*s'%s", SHOW(word), tt__suggest_text(&near));
 }
 
-static bool begins_launch(tt_status (*read)(tt__reader *r, tt__span rest)) {
-    return read == read_kernel || read == tt__read_aside;
+static bool begins_launch(tt_status (*read)(tt__reader *r, tt__span rest), tt__span rest) {
+    return read == read_kernel || (read == tt__read_aside && !tt__span_is(rest, "default"));
 }
 
 /* Only after a name is the rest of a line a remark. */
@@ -536,7 +536,7 @@ static tt_status check_end(tt__reader *r, tt__span rest, tt_status (*read)(tt__r
             r, rest.at + rest.n - 1,
             "an annotation ends with its line, and a backslash makes the next line a comment: write all "
             "in one line");
-    for (size_t i = 0; i + 1 < rest.n && !begins_launch(read) && read != read_op; i++)
+    for (size_t i = 0; i + 1 < rest.n && !begins_launch(read, rest) && read != read_op; i++)
         if ((i == 0 || tt__is_blank(rest.at[i - 1])) && rest.at[i] == '/' && strchr("/*", rest.at[i + 1]))
             return FAIL(r, rest.at + i,
                         "found '%.2s', but no comment may follow in the line of an annotation (and / divides "
@@ -559,7 +559,7 @@ static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
     if (seen->line[k] && keywords[k].times != OFTEN)
         return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen->line[k]);
     bool first = r->t->n_passes == 0 && r->launch == &r->t->passes[0]; /* nothing has begun */
-    if (!first && begins_launch(keywords[k].read))
+    if (!first && begins_launch(keywords[k].read, rest))
         TT_TRY(end_launch(r, seen, false));
     seen->line[k] = r->line;
     if (keywords[k].need == DECLARES)

@@ -161,7 +161,7 @@ static tt_status check_own(tt__template *t) {
         n_expected += result && o->expect[0];
     }
     const tt__aside *reference = &operation->asides[TT__REFERENCE];
-    for (int i = 0; i < t->n_passes && reference->n; i++)
+    for (int i = 0; i < t->n_passes && reference->n && !operation->by_default; i++)
         if (strcmp(reference->symbols.name[0], t->symbols.name[i]) == 0)
             return tt__template_fail(
                 t->path, reference->launches[0].line, reference->launches[0].column,
@@ -269,11 +269,22 @@ static tt_status check_options(const tt__template *t) {
     return TT_OK;
 }
 
+/* `reference default`: the launches that are tuned, which other code makes with the default configuration. */
+static void take_default_reference(tt__template *t) {
+    tt__aside *reference = &t->own->asides[TT__REFERENCE];
+    if (!t->own->by_default)
+        return;
+    reference->n = t->n_passes;
+    reference->symbols = t->symbols;
+    memcpy(reference->launches, t->passes, sizeof reference->launches);
+}
+
 tt_status tt__annotation_end_operation(tt__template *t) {
     TT_TRY(check_options(t));
     if (!t->own)
         return TT_OK;
     move_constants(t->own);
+    take_default_reference(t);
     TT_TRY(mark_by_config(t));
     TT_TRY(tt__index_finish(t));
     TT_TRY(t->n_defines ? TT_OK : check_own(t));

@@ -203,6 +203,10 @@ tt_status tt__read_aside(tt__reader *r, tt__span rest) {
     while (strcmp(r->keyword, tt__roles[role]) != 0)
         role++;
     tt__aside *a = &r->t->own->asides[role];
+    if (role == TT__REFERENCE && tt__span_is(rest, "default")) { /* its launches are known at the end */
+        r->t->own->by_default = true;
+        return TT_OK;
+    }
     if (a->n == TT__PASSES_MAX)
         return FAIL(r, rest.at, "more than %d `%s` kernels", TT__PASSES_MAX, r->keyword);
     TT_TRY(tt__read_kernel(r, a->symbols.name[a->n], name, rest));

@@ -155,6 +155,7 @@ typedef struct tt__operation {
     tt__aside asides[TT__ROLE_COUNT];    /* without reference and verify, the operands' files have the right
                                             results, or nothing is verified */
     bool per_config;                     /* the reference is launched for each configuration */
+    bool by_default;                     /* the reference is the default configuration */
     double limit;                        /* of the error that `verify` finds */
     tt__tolerance tolerance;             /* of floating-point numbers */
     size_t n_metrics;

@@ -196,9 +196,9 @@ static void set_copy(tt__workload *w, const tt__problem *p) {
 
 /* Buffers that change places are as long as each other. */
 static tt_status check_swaps(const tt__workload *w, const tt__template *t) {
-    for (int i = 0; i <= t->n_passes; i++) {
-        const tt__geometry_expr *g =
-            i < t->n_passes ? &t->passes[i] : &t->operation->asides[TT__REFERENCE].launches[0];
+    const tt__aside *reference = &t->operation->asides[TT__REFERENCE];
+    for (int i = 0; i < t->n_passes + reference->n; i++) {
+        const tt__geometry_expr *g = i < t->n_passes ? &t->passes[i] : &reference->launches[i - t->n_passes];
         const tt__array *a = &w->arrays[g->swap_of[0]], *b = &w->arrays[g->swap_of[1]];
         if (g->swap_line && tt__array_bytes(a) != tt__array_bytes(b))
             return tt__template_fail(t->path, g->swap_line, 0,

@@ -56,7 +56,9 @@ static tt_status write_operation(tt__json *j, const tt__examined *e) {
         tt__json_close(j, '}');
     }
     tt__json_close(j, ']');
-    if (operation->asides[TT__REFERENCE].n)
+    if (operation->by_default)
+        tt__json_string(j, "reference", "default");
+    else if (operation->asides[TT__REFERENCE].n)
         tt__json_string(j, "reference", operation->asides[TT__REFERENCE].symbols.name[0]);
     else
         tt__json_number(j, "reference", (double)NAN, 1);

@@ -58,7 +58,9 @@ static tt_status print_operation(const tt__examined *e) {
         printf("\nNOT VERIFIED: no `reference`, no `verify`, no `expect`; tuning it takes --unverified\n");
     else if (!reference->n && !verify->n)
         printf("\nverified against raw data\n");
-    if (reference->n)
+    if (operation->by_default)
+        printf("\nverified against the default configuration, which is right by `reference default`\n");
+    else if (reference->n)
         printf("\nverified against %s%s\n", reference->symbols.name[0],
                operation->per_config ? ", for each configuration" : "");
     if (verify->n)
