@@ -61,8 +61,8 @@ static tt_status make_folder(const char *path) {
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
         if (mkdir(folder, 0700) != 0 && errno != EEXIST)
             return tt__fail(TT_E_DB,
-                            "%s: cannot create the folder %s for the store: %s (name another file "
-                            "with --db or tt_open_opts.db_path)",
+                            "%s: cannot create the folder %s for the store: %s (name another file: --db, "
+                            "tt_open_opts.db_path)",
                             path, folder, strerror(errno));
     }
     return TT_OK;

@@ -130,7 +130,9 @@ typedef struct tt_open_opts {
 
 /* Opens the store and creates it if needed. Needs no GPU. `opts` may be NULL. Two more layers are only read:
  * the system store ($TILETUNE_SYSTEM_DB or /etc/tiletune/tiletune.db; "" means none) and the winners that
- * come with the library.
+ * come with the library. They also serve where no default store is and none can be made, as without a HOME that
+ * can be written. What is compiled is then kept in memory, and tt_tune is TT_E_DB, because its results would be
+ * lost.
  *
  * TT_E_DB: a store is no database, damaged, of a newer schema, writable by others, or cannot be reached, or
  * there is no `lock_file`. This holds for a file that $TILETUNE_SYSTEM_DB names, too. After a fork see above.

@@ -90,6 +90,8 @@ class Context:
         fill(opts, read_only=read_only, lock_default=lock_default, no_early_launch=not early_launch, tune_budget_s=tune_budget)
         opts.templates, opts.n_templates = files.c, files.n
         check(lib.tt_open(out, opts))
+        if db is None and not os.environ.get("TILETUNE_DB") and not os.path.exists(self._options["db"] or ""):
+            self._options["db"] = None  # none could be made
         self._c = ffi.gc(out[0], _free)
 
     def for_gpu(self, gpu: "str | None") -> "Context":

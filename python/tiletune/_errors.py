@@ -67,7 +67,8 @@ def text(of: Any) -> str:
 
 def error(status: int) -> Error:
     """The exception for the last failure in this thread."""
-    made = _TYPES.get(status, Error)(text(lib.tt_last_error()) or text(lib.tt_strerror(status)))
+    why = text(lib.tt_last_error()) or text(lib.tt_strerror(status))
+    made = _TYPES.get(status, Error)(why.replace("--db, tt_open_opts.db_path", "TILETUNE_DB, tiletune.configure(db=...)"))
     made.status = status
     return made
 

@@ -32,6 +32,22 @@ static tt_status check_opts(const tt_open_opts *opts, tt__tune_fn tune) {
     return TT_OK;
 }
 
+/* Where no default store is and none can be made, as in a container whose HOME is read-only, the other layers
+ * still answer. What is compiled is kept in memory. */
+static tt_status open_default(tt_ctx *ctx) {
+    const tt__store_mode mode = ctx->read_only ? TT__STORE_READ_ONLY : TT__STORE_READ_WRITE;
+    tt__str path = {0};
+    tt_status status = tt__store_default_path(&path);
+    if (status == TT_OK)
+        status = tt__store_open(&ctx->store, tt__str_text(&path), mode);
+    if ((status == TT_E_DB && access(tt__str_text(&path), F_OK) != 0) || status == TT_E_INVALID) {
+        tt__copy(ctx->unkept, sizeof ctx->unkept, tt_last_error());
+        status = tt__store_open(&ctx->store, ":memory:", mode);
+    }
+    tt__str_free(&path);
+    return status;
+}
+
 static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     tt__str path = {0};
     if (opts->lock_file) {
@@ -43,16 +59,10 @@ static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
         tt__str_free(&path);
         return status;
     }
-    if (opts->db_path)
-        tt__str_add(&path, opts->db_path);
-    else
-        TT_TRY(tt__store_default_path(&path));
-    tt_status status = tt__str_check(&path);
-    if (status == TT_OK)
-        status = tt__store_open(&ctx->store, tt__str_text(&path),
-                                ctx->read_only ? TT__STORE_READ_ONLY : TT__STORE_READ_WRITE);
-    tt__str_free(&path);
-    return status;
+    const char *named = opts->db_path ? opts->db_path : secure_getenv("TILETUNE_DB");
+    if (!opts->db_path && (!named || !*named))
+        return open_default(ctx);
+    return tt__store_open(&ctx->store, named, ctx->read_only ? TT__STORE_READ_ONLY : TT__STORE_READ_WRITE);
 }
 
 /* These locks are recursive: tt_tune holds them while it uses a store in memory, and its call-backs may look

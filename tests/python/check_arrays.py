@@ -214,6 +214,12 @@ def check_store_of_another_gpu():
     tiletune.best(40, gpu="H200", context=standard)
     assert not os.path.exists("other.db") and os.path.exists("data/tiletune/tiletune.db")
     del os.environ["XDG_DATA_HOME"], os.environ["TILETUNE_DB"]
+    os.environ["XDG_DATA_HOME"] = "/proc/none"  # what is known elsewhere is served
+    placeless = tiletune.Context()
+    assert tiletune.best(4096, gpu="H200", context=placeless).match == "exact"
+    raises(tiletune.StoreError, "(name another file: TILETUNE_DB, tiletune.configure(db=...))", tiletune.tune, 4096,
+           context=placeless)
+    del os.environ["XDG_DATA_HOME"]
     for context in (tiletune.Context(":memory:"), tiletune.Context(":memory:", gpu=gpu)):
         raises(tiletune.InvalidError, "is in memory", tiletune.best, 40, gpu="H200", context=context)
     with tiletune.Context(":memory:", gpu="H200") as context:

@@ -3,6 +3,7 @@
  */
 #include "ladder_fixture.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "dispatch/ladder.h"
@@ -171,6 +172,54 @@ static void a_bad_system_store(void **state) {
     tt_close(&ctx);
 }
 
+/* As in a container whose HOME is not set, or cannot be written. */
+static void answers_without_a_place_for_a_store(void **state) {
+    (void)state;
+    const char *file = in_dir("a file"), *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    tt__problem known = square(3000);
+    tt_problem shipped = TT_INIT(tt_problem);
+    write_file(file, "x", 1);
+    crown_in(in_dir("system.db"), &h800, &known, NULL, small_config, 60);
+    setenv("TILETUNE_SYSTEM_DB", in_dir("system.db"), 1);
+    const char *homes[] = {NULL, "/proc/none", file};
+    for (size_t i = 0; i < 2 * sizeof homes / sizeof *homes; i++) {
+        tt_ctx *ctx = NULL;
+        tt_report *report = NULL;
+        tt_open_opts opts = TT_INIT(tt_open_opts);
+        if (homes[i / 2])
+            setenv("HOME", homes[i / 2], 1);
+        else
+            unsetenv("HOME");
+        opts.gpu = "h800";
+        opts.read_only = i % 2;
+        assert_ok(tt_open(&ctx, &opts));
+        assert_string_equal(best(ctx, &known).layer, "system");
+        shipped.rows = shipped.cols = 4096;
+        assert_fails(tt_tune(&report, ctx, &shipped, 1, NULL), TT_E_DB, "nothing was tuned");
+        if (homes[i / 2] && !opts.read_only)
+            assert_non_null(strstr(tt_last_error(), homes[i / 2]));
+        tt_close(&ctx);
+        opts.db_path = in_dir("none/x.db"); /* one that is named must be there */
+        assert_fails(tt_open(&ctx, &opts), TT_E_DB, "none/x.db");
+        opts.db_path = NULL;
+        setenv("TILETUNE_DB", in_dir("none/x.db"), 1);
+        assert_fails(tt_open(&ctx, &opts), TT_E_DB, "none/x.db");
+        unsetenv("TILETUNE_DB");
+    }
+    mkdir(in_dir("damaged"), 0700);
+    setenv("XDG_DATA_HOME", in_dir("damaged"), 1);
+    mkdir(in_dir("damaged/tiletune"), 0700);
+    write_file(in_dir("damaged/tiletune/tiletune.db"), "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 100);
+    assert_int_equal(chmod(in_dir("damaged/tiletune/tiletune.db"), 0600), 0);
+    tt_ctx *ctx = NULL;
+    assert_fails(tt_open(&ctx, NULL), TT_E_DB, "not a tiletune store"); /* what may be lost is said */
+    unsetenv("XDG_DATA_HOME");
+    unsetenv("TILETUNE_SYSTEM_DB");
+    if (home)
+        setenv("HOME", home, 1);
+    free((char *)home);
+}
+
 /* Warm and cold are two problems; what is known of one is a default for the other, also from memory. */
 static void warm_and_cold(void **state) {
     (void)state;
@@ -292,6 +341,7 @@ int main(void) {
         TEST(every_layer_is_asked_what_was_wrong),
         TEST(a_valid_winner_stays_one),
         TEST(a_bad_system_store),
+        TEST(answers_without_a_place_for_a_store),
         TEST(warm_and_cold),
         TEST(answers_do_not_grow_old),
         TEST(a_lock_file_answers_alone),

@@ -45,11 +45,10 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
             *out = tt__typical_gpu();
         return TT_OK;
     }
-    bool absent = tt__cli_storeless(args);
     tt_open_opts open = TT_INIT(tt_open_opts);
-    open.db_path = absent ? ":memory:" : args->db;
+    open.db_path = args->db;
     open.gpu = args->gpu;
-    open.read_only = !absent;
+    open.read_only = 1;
     return tt__cli_find_gpu(out, &open);
 }
 

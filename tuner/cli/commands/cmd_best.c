@@ -112,11 +112,10 @@ static int run(const tt__cli_args *args) {
     tt_choice choice = TT_INIT(tt_choice);
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_ctx *ctx = NULL;
-    bool absent = tt__cli_storeless(args); /* the template's default is still an answer */
-    open.db_path = args->lock ? NULL : absent ? ":memory:" : args->db;
+    open.db_path = args->lock ? NULL : args->db;
     open.lock_file = args->lock;
     open.gpu = args->gpu;
-    open.read_only = !absent;
+    open.read_only = 1;
     open.templates = args->templates;
     open.n_templates = args->n_templates;
     tt_status status = tt__cli_choose_gpu(&gpu, args);
