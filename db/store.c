@@ -188,10 +188,15 @@ static int connect_and_read(tt__store *s, const char *name, int flags, header *h
     return rc == SQLITE_OK ? read_header(s, h) : rc;
 }
 
-/* A WAL database needs its -shm file even for reading. If that cannot be created, no process can write
- * either, and the file may be read as immutable, unless a log with unseen changes is beside it. */
+/* A WAL database needs its -wal and -shm files even for reading, and only a connection that may write removes
+ * them in the end. With a log or a journal such a connection would change the file. If the files cannot be
+ * created, no process can write either, and the database may be read as immutable, unless a log with unseen
+ * changes is beside it. */
 static tt_status connect_read_only(tt__store *s, header *h) {
-    int rc = connect_and_read(s, s->path, SQLITE_OPEN_READONLY, h);
+    const bool changes = tt__path_has(s->path, "-wal") || tt__path_has(s->path, "-journal");
+    int rc = connect_and_read(s, s->path, changes ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE, h);
+    if (rc == SQLITE_OK)
+        rc = tt__db_script(s, "PRAGMA query_only = ON");
     int kind = rc & 0xff;
     if (rc == SQLITE_READONLY_ROLLBACK) { /* pages are half-written, and the journal is needed to read them */
         tt__str word = {0};

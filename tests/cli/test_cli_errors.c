@@ -98,7 +98,7 @@ static void about_command_lines(void **state) {
          "--elem-size: 4 bytes, but 2 bytes were asked for before; one element size at a time", NULL},
         {"--kernel a.cu --kernel b.cu", 2, "--kernel: b.cu, but a.cu was asked for before; one at a time",
          NULL},
-        {"--kernel a.cu --kernel a.cu", 2, "cannot read a.cu: No such file or directory", NULL},
+        {"--kernel a.cu --kernel a.cu", 1, "cannot read a.cu: No such file or directory", NULL},
         {"--sizes 64 --effort most", 2,
          "--effort: \"most\" is no effort: it is quick, standard or exhaustive", NULL},
         {"--sizes 64 --budget soon", 2,
@@ -190,7 +190,7 @@ static void about_machines(void **state) {
          "shared "
          "object file: No such file or directory",
          "TILETUNE_NVRTC=/none/libnvrtc.so"},
-        {"--sizes 64", 2, "TILETUNE_WORKER names /none/worker, which cannot be run",
+        {"--sizes 64", 1, "TILETUNE_WORKER names /none/worker, which cannot be run",
          "TILETUNE_WORKER=/none/worker"},
         {"--sizes 64 --device 9", 3, "there is no device 9; this machine has: 0 (hostcuda)", NULL},
         {"--sizes 64 --device gpu0", 2,
@@ -215,9 +215,9 @@ static void about_recordings(void **state) {
     static const error errors[] = {
         {"--sizes 64 --device replay:", 2,
          "--device: \"replay:\" names no file: write replay:FILE, as in replay:recordings/h200.json", NULL},
-        {"--sizes 64 --device replay:@/none.json", 2, "cannot read @/none.json: No such file or directory",
+        {"--sizes 64 --device replay:@/none.json", 1, "cannot read @/none.json: No such file or directory",
          NULL},
-        {"--sizes 64 --device replay:@", 2, "cannot read @: it is a folder, and only regular files are read",
+        {"--sizes 64 --device replay:@", 1, "cannot read @: it is a folder, and only regular files are read",
          NULL},
         {"--sizes 64 --device replay:@/text.json", 2,
          "@/text.json: not valid JSON (6 bytes): is the file complete?", NULL},
@@ -276,7 +276,7 @@ static void about_stores(void **state) {
          "@/s.db has no trials of transpose_tiled for this problem on this GPU: \"tune list\" shows what was "
          "tuned",
          NULL},
-        {"export --gpu H200 --output /none/x.json --db @/s.db", 2,
+        {"export --gpu H200 --output /none/x.json --db @/s.db", 1,
          "cannot write /none/x.json: No such file or directory", NULL},
     };
     static const error others[] = {
@@ -327,8 +327,8 @@ static const char wrong[] =
 static void about_kernels(void **state) {
     (void)state;
     static const error errors[] = {
-        {"--kernel @/none.cu", 2, "cannot read @/none.cu: No such file or directory", NULL},
-        {"check @", 2, "cannot read @: it is a folder, and only regular files are read", NULL},
+        {"--kernel @/none.cu", 1, "cannot read @/none.cu: No such file or directory", NULL},
+        {"check @", 1, "cannot read @: it is a folder, and only regular files are read", NULL},
         {"--kernel @/plain.cu", 2,
          "@/plain.cu: it has no annotations, which are lines such as //@ kernel NAME: \"tune new\" writes a "
          "kernel with all that are needed",

@@ -75,8 +75,11 @@ static void reads_regular_files_only(void **state) {
         snprintf(includes, sizeof includes, "#include \"%s\"\n", what);
         write_in(folder, "includes.cu", includes);
         for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-            bool script = strncmp(lines[i], "import-t1", 9) == 0 && strstr(what, "pagemap");
-            expect(2, script ? "more than 1048576 bytes, which is the limit" : files[f].says, lines[i], what);
+            const bool script = strncmp(lines[i], "import-t1", 9) == 0; /* it has one code for all */
+            const bool endless = strstr(what, "pagemap");
+            expect(script || (strstr(lines[i], "includes.cu") && !endless) ? 2 : 1,
+                   script && endless ? "more than 1048576 bytes, which is the limit" : files[f].says,
+                   lines[i], what);
         }
     }
 }
@@ -85,10 +88,10 @@ static void says_the_limit(void **state) {
     (void)state;
     write_in(folder, "large.cu", "");
     assert_int_equal(truncate(at("large.cu"), 5 << 20), 0);
-    expect(2, "large.cu: it has 5242880 bytes, the limit is 4194304", "check %", at("large.cu"));
+    expect(1, "large.cu: it has 5242880 bytes, the limit is 4194304", "check %", at("large.cu"));
     write_in(folder, "large.json", "{");
     assert_int_equal(truncate(at("large.json"), INT64_C(1) << 40), 0);
-    expect(2, "it has 1099511627776 bytes, the limit is 1000000000", "--sizes 64 --device replay:%",
+    expect(1, "it has 1099511627776 bytes, the limit is 1000000000", "--sizes 64 --device replay:%",
            at("large.json"));
 }
 
@@ -227,14 +230,14 @@ __attribute__((format(printf, 3, 0))) static void expect_in_shell(int code, cons
 
 static void says_what_ran_out(void **state) {
     (void)state;
-    expect_in_shell(2, "cannot write to standard output: No space left on device", "$TUNE help >/dev/full");
-    expect_in_shell(2, "cannot write to standard output: No space left on device",
+    expect_in_shell(1, "cannot write to standard output: No space left on device", "$TUNE help >/dev/full");
+    expect_in_shell(1, "cannot write to standard output: No space left on device",
                     "$TUNE help --man >/dev/full");
-    expect_in_shell(2, "cannot write to standard output: No space left on device",
+    expect_in_shell(1, "cannot write to standard output: No space left on device",
                     "$TUNE list --json >/dev/full");
-    expect_in_shell(2, "cannot write to standard output: No space left on device",
+    expect_in_shell(1, "cannot write to standard output: No space left on device",
                     "$TUNE report --json --device replay:$TT_RECORDING >/dev/full");
-    expect_in_shell(2, "cannot write full: No space left on device", /* what was there stays */
+    expect_in_shell(1, "cannot write full: No space left on device", /* what was there stays */
                     "cd %s; ln -s /dev/full full; $TUNE report --device replay:$TT_RECORDING --output full; "
                     "code=$?; test -h full || exit 1; exit $code");
     expect_in_shell(4, "File too large", "ulimit -f 8; $TUNE merge %s/f.db $TT_RECORDING");

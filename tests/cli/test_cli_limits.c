@@ -330,7 +330,7 @@ static void test_trace(void **state) {
     }
     run_result r;
     run_tune(&r, NULL, "--sizes 57 --trace /nonexistent/trace.json");
-    assert_code(&r, 2);
+    assert_code(&r, 1);
     assert_has(&r, r.err, "/nonexistent/trace.json");
     run_free(&r);
 }

@@ -29,7 +29,7 @@ static const struct {
      {"no device 7", "0 (first)", "1 (first)"}},
     {{NULL}, "--sizes 20000", 2, {"20000x20000", "needs 8.20 GB", "has 1.07 GB"}},
     {{NULL}, SMALL " --sizes 64,20000", 2, {"20000x20000"}}, /* nothing is measured before */
-    {{"TILETUNE_WORKER=/nonexistent"}, SMALL, 2, {"TILETUNE_WORKER", "/nonexistent", "cannot be run"}},
+    {{"TILETUNE_WORKER=/nonexistent"}, SMALL, 1, {"TILETUNE_WORKER", "/nonexistent", "cannot be run"}},
     {{"TILETUNE_WORKER=/bin/false"}, SMALL, 2, {"worker ended with exit code 1"}},
     {{NULL}, SMALL " --db /nonexistent/x.db", 4, {"/nonexistent/x.db"}},
     {{NULL}, SMALL " --template /nonexistent.cu", 2, {"/nonexistent.cu"}},

@@ -190,7 +190,7 @@ static void takes_over(void **state) {
     int64_t before = fault_number(all, "SELECT count(*) FROM run");
     expect(2, "bad.json", "merge %s %s %s", all, fresh, bad);
     assert_int_equal(fault_number(all, "SELECT count(*) FROM run"), before);
-    expect(2, "nonexistent", "import /nonexistent.json --db %s", all);
+    expect(1, "nonexistent", "import /nonexistent.json --db %s", all);
 }
 
 static void imports_other_tuners(void **state) {

@@ -209,7 +209,10 @@ static void answers_without_a_place_for_a_store(void **state) {
     mkdir(in_dir("damaged"), 0700);
     setenv("XDG_DATA_HOME", in_dir("damaged"), 1);
     mkdir(in_dir("damaged/tiletune"), 0700);
-    write_file(in_dir("damaged/tiletune/tiletune.db"), "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 100);
+    write_file(in_dir("damaged/tiletune/tiletune.db"),
+               "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+               "xxxxxxxxxxxxxxx",
+               100);
     assert_int_equal(chmod(in_dir("damaged/tiletune/tiletune.db"), 0600), 0);
     tt_ctx *ctx = NULL;
     assert_fails(tt_open(&ctx, NULL), TT_E_DB, "not a tiletune store"); /* what may be lost is said */

@@ -258,6 +258,8 @@ static void read_only_writes_nothing(void **state) {
                  "opened read-only");
     assert_fails(tt__store_begin(s), TT_E_DB, "opened read-only");
     tt__store_close(&s);
+    assert_int_equal(access(in_dir("ro.db-wal"), F_OK), -1); /* nor does it leave anything */
+    assert_int_equal(access(in_dir("ro.db-shm"), F_OK), -1);
     assert_int_equal(raw_sql(path, "SELECT count(*) FROM gpu"), before);
     assert_ok(tt__store_open(&s, ":memory:", TT__STORE_READ_ONLY));
     assert_ok(tt__store_known_gpu(s, &h100, &other));

@@ -98,7 +98,7 @@ static int close_output(int code) {
     if (failed) /* errno is of the last write; an earlier one may have failed */
         fprintf(stderr, "tune: cannot write to standard output: %s\n",
                 errno ? strerror(errno) : "what came out of it is not whole; is the disk full?");
-    return failed && code == TT__EXIT_OK ? TT__EXIT_USAGE : code;
+    return failed && code == TT__EXIT_OK ? TT__EXIT_NO_WINNER : code;
 }
 
 int main(int argc, char **argv) {

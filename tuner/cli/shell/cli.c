@@ -32,7 +32,7 @@ static int exit_code(tt_status s) {
         [TT_E_TEMPLATE] = TT__EXIT_USAGE,
         [TT_E_DB] = TT__EXIT_DB,
         [TT_E_NO_MEMORY] = TT__EXIT_NO_WINNER,
-        [TT_E_IO] = TT__EXIT_USAGE,
+        [TT_E_IO] = TT__EXIT_NO_WINNER,
         [TT_E_INTERRUPTED] = TT__EXIT_INTERRUPTED,
         [TT_E_INTERNAL] = TT__EXIT_NO_WINNER,
         [TT_E_CAPTURE] = TT__EXIT_NO_WINNER,
@@ -284,7 +284,7 @@ tt_status tt__cli_write(const char *path, const char *mode, tt__cli_fill_fn fill
     if (error == NOT_FILLED)
         return what.status;
     if (error == EEXIST && is_new)
-        return tt__fail(TT_E_IO, "%s is there already and is left as it is: name a new file", path);
+        return tt__fail(TT_E_INVALID, "%s is there already and is left as it is: name a new file", path);
     return error
                ? tt__fail(TT_E_IO, "cannot write %s: %s", path ? path : "to standard output", strerror(error))
                : TT_OK;
