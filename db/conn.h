@@ -15,6 +15,7 @@ struct tt__store {
     char *path;
     tt__store_mode mode;
     bool foreign;         /* others may have written the file */
+    bool no_code;         /* others may have put cubins into it: they are not used */
     bool in_file;         /* it is a file, and counts as open */
     unsigned forks;       /* of this process and its parents, when the store was opened */
     bool grouped;         /* between tt__store_begin and tt__store_commit */

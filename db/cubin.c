@@ -2,6 +2,7 @@
  * Cubins. Each has a hash of its content, so that the driver gets exactly what the compiler made.
  */
 #include "db/conn.h"
+#include "db/path.h"
 
 tt_status tt__store_cubin_put(tt__store *s, const char *key, const void *cubin, size_t size) {
     char hash[TT__HASH_SIZE];
@@ -32,6 +33,8 @@ tt_status tt__store_cubin_get(tt__store *s, const char *key, tt__str *out, bool 
     *found = false;
     TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_CUBIN_GET, "t", key));
     tt_status status = tt__db_step(s, stmt, found);
+    if (status == TT_OK && *found && s->no_code)
+        status = tt__path_check_code(s->path);
     if (status == TT_OK && *found)
         status = take(s, stmt, key, out);
     if (status != TT_OK)

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/read_file.h"
+
 static const char *env_or_null(const char *name) {
     const char *value = secure_getenv(name);
     return value && *value ? value : NULL;
@@ -147,6 +149,12 @@ tt_status tt__path_prepare(const char *path, tt__store_mode mode) {
     return check_side_kinds(path);
 }
 
+/* Does the caller trust all stores, or this one? */
+static bool is_trusted(const char *path) {
+    const char *trust = env_or_null("TILETUNE_TRUST_STORE");
+    return trust && (strcmp(trust, "1") == 0 || strcmp(trust, path) == 0 || tt__same_file(trust, path));
+}
+
 /* Trusted are this user, root, and the owner of the store, which the caller named. */
 static bool is_stranger(const struct stat *st, const struct stat *store) {
     return st->st_uid != geteuid() && st->st_uid != 0 && st->st_uid != store->st_uid;
@@ -156,18 +164,32 @@ static bool others_write(const struct stat *st) {
     return st->st_mode & (S_IWGRP | S_IWOTH);
 }
 
+/* In a sticky folder a folder of one's own is safe. */
+static tt_status fail_folder(const char *path, const char *folder, const struct stat *st) {
+    const char *slash = strrchr(path, '/');
+    tt__str own = {0}, make = {0};
+    if (st->st_mode & S_ISVTX) {
+        tt__str_addf(&own, "%s/tiletune-%u", folder[1] ? folder : "", (unsigned)geteuid());
+        tt__str_add(&make, ": mkdir -m 700 ");
+        tt__str_add_word(&make, tt__str_text(&own));
+        tt__str_addf(&make, ", and name %s/%s", tt__str_text(&own), slash ? slash + 1 : path);
+    }
+    tt__fail(TT_E_DB,
+             "%s: others can make files in the folder %s (mode %04o, user %u) and so replace what is in the "
+             "store: use a folder of your own%s",
+             path, folder, (unsigned)(st->st_mode & 07777), (unsigned)st->st_uid, tt__str_text(&make));
+    tt__str_free(&own);
+    tt__str_free(&make);
+    return TT_E_DB;
+}
+
 /* If others can create files in the folder, they can replace the store. Even with the sticky bit they can put
  * a log beside it, and SQLite would read the log as part of the store. NULL: the store's owner is not known.
  */
 static tt_status check_folder(const char *path, const char *folder, const struct stat *store) {
     struct stat st;
     if (stat(folder, &st) == 0 && ((st.st_mode & S_IWOTH) || (store && is_stranger(&st, store))))
-        return tt__fail(
-            TT_E_DB,
-            "%s: others can make files in the folder %s (mode %04o, user %u) and so replace what is in the "
-            "store, from which code gets loaded: use a folder of your own, or set TILETUNE_TRUST_STORE=1 "
-            "if you trust all who can",
-            path, folder, (unsigned)(st.st_mode & 07777), (unsigned)st.st_uid);
+        return fail_folder(path, folder, &st);
     return TT_OK;
 }
 
@@ -180,20 +202,15 @@ static tt_status check_sides(const char *path, const char *real, const struct st
             return tt__fail(
                 TT_E_DB,
                 "%s: others could have written %s (mode %04o, user %u), which SQLite takes for part of the "
-                "store: remove it, or set TILETUNE_TRUST_STORE=1 if you trust what is in it",
+                "store: remove it, or set TILETUNE_TRUST_STORE to the path of the store if you trust it",
                 path, side, (unsigned)(st.st_mode & 07777), (unsigned)st.st_uid);
     }
     return TT_OK;
 }
 
-static bool trusts_all(void) {
-    const char *trust = env_or_null("TILETUNE_TRUST_STORE");
-    return trust && strcmp(trust, "1") == 0;
-}
-
 tt_status tt__path_check_private(const char *path) {
     struct stat st;
-    if (trusts_all() || stat(path, &st) != 0)
+    if (is_trusted(path) || stat(path, &st) != 0)
         return TT_OK;
     if (others_write(&st)) {
         tt__str word = {0};
@@ -211,6 +228,34 @@ tt_status tt__path_check_private(const char *path) {
     folder_of(folder, real);
     TT_TRY(check_folder(path, folder, &st));
     return check_sides(path, real, &st);
+}
+
+/* Can others replace what is in this folder? The sticky bit keeps them from what is not theirs, but they
+ * could add files beside a store. A user's own group has the number of the user. */
+static bool others_replace(const struct stat *st, bool beside_store) {
+    const bool group = (st->st_mode & S_IWGRP) && st->st_gid != st->st_uid;
+    return (group || (st->st_mode & S_IWOTH)) && (beside_store || !(st->st_mode & S_ISVTX));
+}
+
+tt_status tt__path_check_code(const char *path) {
+    char at[PATH_MAX];
+    struct stat st;
+    if (is_trusted(path))
+        return TT_OK;
+    if (!realpath(path, at))
+        return tt__fail(TT_E_DB, "%s: cannot tell where it is: %s", path, strerror(errno));
+    for (int level = 0;; level++) { /* the file, its folder, and so on */
+        if (stat(at, &st) != 0 || (st.st_uid != geteuid() && st.st_uid != 0) ||
+            (level ? others_replace(&st, level == 1) : others_write(&st)))
+            return tt__fail(
+                TT_E_DB,
+                "%s: others could have put code into it (%s: mode %04o, user %u), so its cubins are not "
+                "used: set TILETUNE_TRUST_STORE to the path of the store if you trust them",
+                path, at, (unsigned)(st.st_mode & 07777), (unsigned)st.st_uid);
+        if (!at[1])
+            return tt__path_check_private(path);
+        folder_of(at, at);
+    }
 }
 
 /* Some file systems choose the owner of a new file, so one is made for a moment. */
@@ -250,7 +295,7 @@ tt_status tt__path_check_new(const char *path) {
                         path);
     if (access(folder, W_OK | X_OK) != 0)
         return fail_create(path);
-    if (!there || trusts_all() || !realpath(folder, real))
+    if (!there || is_trusted(path) || !realpath(folder, real))
         return TT_OK;
     const bool ours = st.st_uid == geteuid() || st.st_uid == 0;
     return check_folder(path, real, !ours && new_owner(&made, real) ? &made : NULL);

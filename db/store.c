@@ -307,6 +307,11 @@ static tt_status open_memory(tt__store *s, const char *name) {
     return s->mode == TT__STORE_READ_ONLY ? run_script(s, "PRAGMA query_only = ON", "open the store") : TT_OK;
 }
 
+/* Of the file that SQLite has opened: a link on the way to it may have changed. */
+static void look_for_strangers(tt__store *s) {
+    s->no_code = tt__path_check_code(sqlite3_db_filename(s->db, "main")) != TT_OK;
+}
+
 static tt_status open_file(tt__store *s) {
     header h;
     TT_TRY(tt__path_prepare(s->path, s->mode));
@@ -314,6 +319,7 @@ static tt_status open_file(tt__store *s) {
         TT_TRY(tt__path_check_private(s->path));
     if (s->mode == TT__STORE_READ_ONLY) {
         TT_TRY(connect_read_only(s, &h));
+        look_for_strangers(s);
         TT_TRY(check_header(s, &h));
         TT_TRY(check_objects(s));
         return h.version < (int)tt__n_migrations ? migrate_copy(s) : TT_OK;
@@ -321,6 +327,7 @@ static tt_status open_file(tt__store *s) {
     int rc = connect_and_read(s, s->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &h);
     if (rc != SQLITE_OK)
         return tt__db_fail(s, rc, "open the store");
+    look_for_strangers(s);
     TT_TRY(check_header(s, &h));
     TT_TRY(check_objects(s));
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
@@ -435,10 +442,9 @@ tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode)
 }
 
 tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *trusted) {
-    struct stat st;
-    *trusted = stat(path, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
-               tt__path_check_private(path) == TT_OK;
-    return open_store(out, path, TT__STORE_READ_ONLY, true);
+    TT_TRY(open_store(out, path, TT__STORE_READ_ONLY, true));
+    *trusted = !(*out)->no_code;
+    return TT_OK;
 }
 
 tt_status tt__store_open_scratch(tt__store **out) {

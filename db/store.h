@@ -25,7 +25,7 @@ typedef enum tt__store_mode { TT__STORE_READ_WRITE, TT__STORE_UPDATE, TT__STORE_
  * folder, or there is no such folder. The message says what to do. */
 tt_status tt__store_open(tt__store **out, const char *path, tt__store_mode mode);
 /* Opens a file that others may have written, read-only. Use it only for merging (db/exchange/merge.h).
- * *trusted: it belongs to this user or root, and no others can write it. */
+ * *trusted: its cubins may be used, see tt__path_check_code. */
 tt_status tt__store_open_foreign(tt__store **out, const char *path, bool *trusted);
 /* A new temporary store, in memory or, if it grows large, in a temporary file. */
 tt_status tt__store_open_scratch(tt__store **out);
@@ -156,7 +156,7 @@ tt_status tt__store_winners_brief(tt__store *s, tt__winner_brief_fn fn, void *us
 /* `key` is a hash of everything that made the cubin: source, options, architecture, NVRTC version. The store
  * also keeps a hash of the content. TT_E_DB: a stored cubin does not match its hash. */
 tt_status tt__store_cubin_put(tt__store *s, const char *key, const void *cubin, size_t size);
-/* Appends to `out`. *found is false if there is none. */
+/* Appends to `out`. *found is false if there is none. TT_E_DB, too: others could have put it there. */
 tt_status tt__store_cubin_get(tt__store *s, const char *key, tt__str *out, bool *found);
 
 /* Links a configuration to the key of the cubin that was last measured, so that a machine without NVRTC can

@@ -352,7 +352,7 @@ static tt_status merge_all(merge *m) {
     TT_TRY(each(m, TT__SQL_MERGE_PEAKS, "peak", take_peaks));
     TT_TRY(each(m, TT__SQL_MERGE_FLOPS, "problem", take_flop));
     TT_TRY(each(m, TT__SQL_MERGE_ENERGIES, "energy", take_energy));
-    if (m->opts->trusted) {
+    if (m->opts->trusted && !m->from->no_code) {
         TT_TRY(each(m, TT__SQL_MERGE_CUBINS, "cubin", take_cubin));
         TT_TRY(each(m, TT__SQL_MERGE_LINKS, "cubin link", take_link));
     }

@@ -136,7 +136,9 @@ static tt_status cubin_in(tt__store *store, const tt__gpu *gpu, const tt__proble
 tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
                            tt__str *out, bool *found) {
     tt_status status = cubin_in(ctx->store, gpu, p, c, out, found);
-    if (status == TT_OK && !*found && ctx->system)
-        status = cubin_in(ctx->system, gpu, p, c, out, found);
+    if ((status == TT_OK || status == TT_E_DB) && !*found && ctx->system) {
+        const tt_status of_system = cubin_in(ctx->system, gpu, p, c, out, found);
+        status = *found || status == TT_OK ? of_system : status;
+    }
     return status;
 }

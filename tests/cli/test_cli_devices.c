@@ -140,7 +140,7 @@ static void test_first_dies_at_its_start(void **state) {
     run_free(&r);
     run_tune(&r, &(run_spec){.env = (const char *[]){variable, NULL}},
              in_line("--device 0 --sizes 97 --db %s/stillborn.db"));
-    assert_code(&r, 2);
+    assert_code(&r, 1);
     assert_has(&r, r.err, "the GPU worker ended with exit code 7");
     run_free(&r);
 }

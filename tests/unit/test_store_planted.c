@@ -50,7 +50,11 @@ static void refuses_a_planted_log(void **state) {
     if (geteuid() == 0)
         refuses(planted(0600, STRANGER), "user 65534");
     setenv("TILETUNE_TRUST_STORE", "0", 1);
-    refuses(planted(0622, geteuid()), "TILETUNE_TRUST_STORE=1");
+    refuses(planted(0622, geteuid()), "TILETUNE_TRUST_STORE");
+    setenv("TILETUNE_TRUST_STORE", in_dir("."), 1);
+    refuses(path, "TILETUNE_TRUST_STORE");
+    setenv("TILETUNE_TRUST_STORE", path, 1);
+    opens(path);
     setenv("TILETUNE_TRUST_STORE", "1", 1);
     opens(path);
     unsetenv("TILETUNE_TRUST_STORE");
@@ -75,7 +79,16 @@ static void refuses_folders_of_all(void **state) {
     assert_int_equal(mkdir(in_dir("ww"), 0700), 0);
     const char *path = a_store("ww/s.db", 2, 50, 2);
     chmod(in_dir("ww"), 01777); /* the sticky bit keeps what is there, and lets others add to it */
+    char says[256];
     refuses(path, "others can make files in the folder");
+    snprintf(says, sizeof says,
+             "use a folder of your own: mkdir -m 700 %s/tiletune-%u, and name %s/tiletune-%u/s.db",
+             in_dir("ww"), (unsigned)geteuid(), in_dir("ww"), (unsigned)geteuid());
+    refuses(path, says);
+    chmod(in_dir("ww"), 0777); /* here a folder of one's own could be moved away */
+    refuses(path, "a folder of your own");
+    assert_null(strstr(tt_last_error(), "mkdir"));
+    chmod(in_dir("ww"), 01777);
     assert_int_equal(symlink(path, in_dir("link.db")), 0); /* the folder of the file counts */
     refuses(in_dir("link.db"), "/ww (mode 1777");
     setenv("TILETUNE_TRUST_STORE", "1", 1);
@@ -89,6 +102,68 @@ static void refuses_folders_of_all(void **state) {
         assert_int_equal(chown(path, STRANGER, (gid_t)-1), 0); /* named all the same: its owner is trusted */
         opens(path);
     }
+}
+
+/* Is the cubin in this store used? It is, if there is no reason. */
+static void gives_code(const char *path, const char *reason) {
+    tt__store *s;
+    tt__str out = {0};
+    bool found, trusted;
+    assert_ok(tt__store_open(&s, path, TT__STORE_READ_ONLY));
+    if (reason)
+        assert_fails(tt__store_cubin_get(s, "k", &out, &found), TT_E_DB, reason);
+    else
+        assert_ok(tt__store_cubin_get(s, "k", &out, &found));
+    assert_int_equal(found, !reason);
+    assert_int_equal(out.len, reason ? 0 : 4);
+    tt__str_free(&out);
+    assert_ok(tt__store_cubin_get(s, "none", &out, &found));
+    tt__store_close(&s);
+    assert_ok(tt__store_open_foreign(&s, path, &trusted));
+    assert_int_equal(trusted, !reason);
+    tt__store_close(&s);
+}
+
+/* Whoever can change a folder on the way to it can put another store there. */
+static void loads_no_code_of_others(void **state) {
+    (void)state;
+    assert_int_equal(mkdir(in_dir("up"), 0700), 0);
+    assert_int_equal(mkdir(in_dir("up/own"), 0700), 0);
+    const char *path = a_store("up/own/s.db", 2, 50, 2), *up = in_dir("up"), *own = in_dir("up/own");
+    tt__store *s = must_open(path);
+    assert_ok(tt__store_cubin_put(s, "k", "code", 4));
+    tt__store_close(&s);
+    gives_code(path, NULL);
+    chmod(up, 0777); /* they could move up/own away */
+    gives_code(path, "others could have put code into it");
+    chmod(up, 01777);
+    gives_code(path, NULL);
+    assert_int_equal(chown(up, (uid_t)-1, geteuid()), 0);
+    chmod(up, 0770);
+    gives_code(path, NULL); /* a group of one's own, as distributions have it */
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(chown(up, (uid_t)-1, STRANGER), 0);
+    gives_code(path, "mode 0770");
+    chmod(up, 01770);
+    gives_code(path, NULL);
+    chmod(up, 0700);
+    assert_int_equal(chown(own, (uid_t)-1, STRANGER), 0);
+    chmod(own, 01770); /* they can put a log beside it */
+    gives_code(path, "mode 1770");
+    chmod(own, 0700);
+    assert_int_equal(chown(own, STRANGER, 0), 0); /* who made the folder first, and the store */
+    assert_int_equal(chown(path, STRANGER, 0), 0);
+    gives_code(path, "user 65534");
+    setenv("TILETUNE_TRUST_STORE", path, 1);
+    gives_code(path, NULL);
+    setenv("TILETUNE_TRUST_STORE", up, 1);
+    gives_code(path, "user 65534");
+    unsetenv("TILETUNE_TRUST_STORE");
+    assert_int_equal(chown(own, 0, 0), 0);
+    assert_int_equal(chown(path, 0, 0), 0);
+    assert_int_equal(chown(up, STRANGER, 0), 0); /* its owner can move up/own away */
+    gives_code(path, "user 65534");
 }
 
 static void makes_nothing_through_a_link(void **state) {
@@ -123,8 +198,8 @@ static void does_not_wait_for_a_fifo(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(refuses_a_planted_log),        TEST(looks_at_every_side_file), TEST(refuses_folders_of_all),
-        TEST(makes_nothing_through_a_link), TEST(does_not_wait_for_a_fifo),
+        TEST(refuses_a_planted_log),   TEST(looks_at_every_side_file),     TEST(refuses_folders_of_all),
+        TEST(loads_no_code_of_others), TEST(makes_nothing_through_a_link), TEST(does_not_wait_for_a_fifo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static const struct {
   environment[] = {
       {"TILETUNE_DB", "The store. --db goes before it."},
       {"TILETUNE_WHO", "who measured, as \"tune show\" says it. Default: user@host. Empty: nothing."},
-      {"TILETUNE_TRUST_STORE", "1: use a store also where others can write it, or make files in its folder."},
+      {"TILETUNE_TRUST_STORE", "A store that is used, with its cubins, also where others can write it; 1: all stores."},
       {"XDG_DATA_HOME",
        "Without TILETUNE_DB the store is tiletune/tiletune.db in this folder; default ~/.local/share."},
       {"TILETUNE_SYSTEM_DB",

@@ -85,9 +85,9 @@ static tt_status read_raw(const tt__verifier *v, const char *path, const tt__arr
     if (stat(path, &is) != 0)
         return tt__fail(TT_E_IO, "cannot read %s: %s", path, strerror(errno));
     if (!S_ISREG(is.st_mode)) /* a pipe may have no end */
-        return tt__fail(TT_E_IO, "%s is no file", path);
+        return tt__fail(TT_E_INVALID, "%s is no file", path);
     if (is.st_size != tt__array_bytes(a))
-        return tt__fail(TT_E_IO, "%s has %lld bytes, but %s has %lld: %lld elements of %d bytes", path,
+        return tt__fail(TT_E_INVALID, "%s has %lld bytes, but %s has %lld: %lld elements of %d bytes", path,
                         (long long)is.st_size, a->name, (long long)tt__array_bytes(a), (long long)a->count,
                         a->elem_size);
     TT_TRY(tt__read_file_max(&data, path, (size_t)tt__array_bytes(a)));

@@ -200,6 +200,8 @@ static tt_status describe_store(tt__str *out, const char *path) {
     tt__str_addf(out, "%s: %zu winner%s", path, winners, winners == 1 ? "" : "s");
     if (winners)
         tt__str_addf(out, " for %s", tt__str_text(&names));
+    if (strcmp(path, ":memory:") != 0 && tt__path_check_code(path) != TT_OK)
+        tt__str_addf(out, " (%s)", tt_last_error());
 out:
     tt__str_free(&names);
     tt__store_close(&store);
