@@ -76,7 +76,7 @@ static void contains_bad_references(void **state) {
         file, 2, 3,
         "preparing the arrays and running the reference bad took longer than 3 s, six times the limit of a "
         "trial: does it end?");
-    tune_bad_reference(file, 3, 2, "the reference bad"); /* a GPU says that it is an illegal address */
+    tune_bad_reference(file, 3, 1, "the reference bad"); /* a GPU says that it is an illegal address */
     tune_bad_reference(file, 4, 1,
                        "`iif(mode = 4, 3000000000, 4)` is 3000000000, the limit of grid.x is 2147483647");
     fault_write(
