@@ -7,12 +7,11 @@ import sys
 
 tune, root = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 FOUND = {
-    ("--sizes", "4096,8192"): "h200.json",
     ("--sizes", "4096", "--dtype", "f16", "--json"): "h200-2bytes.json",
     ("--sizes", "4096", "--dtype", "f17"): "h200.json",  # tune says what is wrong
 }
 if os.environ.get("TT_LONG"):
-    FOUND |= {("--sizes", "4096", "--elem-size", "8"): "h200-8bytes.json", ("--shapes", "10000x12016"): "h200-shapes.json"}
+    FOUND |= {("--sizes", "4096,8192"): "h200.json", ("--sizes", "4096", "--elem-size", "8"): "h200-8bytes.json", ("--shapes", "10000x12016"): "h200-shapes.json"}
 
 
 def ask(*options):

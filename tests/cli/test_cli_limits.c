@@ -249,7 +249,7 @@ static void test_interrupted_run_goes_on(void **state) {
     (void)state;
     char line[256];
     run_result r;
-    snprintf(line, sizeof line, "--sizes 81 --json --db %s/interrupted.db", folder);
+    snprintf(line, sizeof line, "--sizes 81 --effort quick --json --db %s/interrupted.db", folder);
     run_tune(&r, &(run_spec){.interrupt_at = "search", .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
     assert_code(&r, 130);
     assert_has(&r, r.err, "run the same command again");
@@ -258,7 +258,7 @@ static void test_interrupted_run_goes_on(void **state) {
     run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     run_free(&r);
-    snprintf(line, sizeof line, "--sizes 89 --db %s/interrupted.db", folder);
+    snprintf(line, sizeof line, "--sizes 89 --effort quick --db %s/interrupted.db", folder);
     run_tune(&r, &(run_spec){.interrupt_at = "search", .interrupt_twice = true, .timeout_s = 60}, line);
     assert_code(&r, 130);
     run_free(&r);
@@ -268,7 +268,7 @@ static void test_bar(void **state) {
     (void)state;
     char line[256];
     run_result r;
-    snprintf(line, sizeof line, "--sizes 41 --max-trials 128 --json --db %s/bar.db", folder);
+    snprintf(line, sizeof line, "--sizes 41 --max-trials 64 --json --db %s/bar.db", folder);
     run_tune(&r, &(run_spec){.columns = 80, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
     assert_code(&r, 0);
     assert_has(&r, r.err, "\r41x41 ");
@@ -311,7 +311,7 @@ static void test_trace(void **state) {
     snprintf(path, sizeof path, "%s/trace.json", folder);
     for (int interrupted = 0; interrupted < 2; interrupted++) {
         run_result r;
-        snprintf(line, sizeof line, "--sizes 57 --jobs 2 --json --db %s/trace-%d.db --trace %s", folder,
+        snprintf(line, sizeof line, "--sizes 57 --effort quick --jobs 2 --json --db %s/trace-%d.db --trace %s", folder,
                  interrupted, path);
         run_tune(&r,
                  &(run_spec){.interrupt_at = interrupted ? "search" : NULL, .timeout_s = RUN_TUNE_TIMEOUT_S},

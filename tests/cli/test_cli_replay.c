@@ -80,9 +80,9 @@ static void test_replay_json(void **state) {
 }
 
 /* The winner, in `out`, of a replay with these options beside the sizes. */
-static const char *replayed(char *out, size_t size, const char *sizes, const char *options, int *trials) {
+static const char *replayed(char *out, size_t size, const char *recording, const char *sizes,
+                            const char *options, int *trials) {
     char line[512], number[32];
-    const char *recording = getenv("TT_RECORDING");
     run_result r;
     if (!recording || !*recording)
         skip();
@@ -103,15 +103,17 @@ static const char *replayed(char *out, size_t size, const char *sizes, const cha
 static void test_effort(void **state) {
     (void)state;
     char alone[256], other[256];
+    const char *whole = getenv("TT_WHOLE_RECORDING");
     int trials, all;
-    replayed(alone, sizeof alone, "4096", "", &trials);
-    assert_string_equal(replayed(other, sizeof other, "4096,1024,8192", "", NULL), alone);
-    assert_string_equal(replayed(other, sizeof other, "8192,1024,4096", "", NULL), alone);
-    assert_string_equal(replayed(other, sizeof other, "4096", "--effort standard --seed 0", NULL), alone);
-    assert_string_equal(replayed(other, sizeof other, "4096", "--effort exhaustive", &all), alone);
+    replayed(alone, sizeof alone, whole, "4096", "", &trials);
+    assert_string_equal(replayed(other, sizeof other, whole, "4096,1024,8192", "", NULL), alone);
+    assert_string_equal(replayed(other, sizeof other, whole, "8192,1024,4096", "", NULL), alone);
+    assert_string_equal(replayed(other, sizeof other, whole, "4096", "--effort standard --seed 0", NULL),
+                        alone);
+    assert_string_equal(replayed(other, sizeof other, whole, "4096", "--effort exhaustive", &all), alone);
     assert_in_range(trials, 64, 127);
     assert_true(trials < all);
-    replayed(other, sizeof other, "4096", "--effort quick", &all);
+    replayed(other, sizeof other, whole, "4096", "--effort quick", &all);
     assert_true(all < trials);
 }
 
@@ -123,9 +125,10 @@ static void test_max_trials(void **state) {
     int trials;
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         snprintf(options, sizeof options, "--max-trials 20 --seed 5 --strategy %s", strategies[i]);
-        replayed(got, sizeof got, "4096", options, &trials);
+        replayed(got, sizeof got, getenv("TT_RECORDING"), "4096", options, &trials);
         assert_in_range(trials, 20, 21); /* and the default of the template that leads */
-        assert_string_equal(replayed(again, sizeof again, "4096", options, NULL), got);
+        assert_string_equal(replayed(again, sizeof again, getenv("TT_RECORDING"), "4096", options, NULL),
+                            got);
     }
 }
 

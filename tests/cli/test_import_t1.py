@@ -328,7 +328,7 @@ class Lists(unittest.TestCase):
 
 class Mutations(Folder):
     """After any change there is a message and exit code 2, or a valid kernel file."""
-    COUNT = int(os.environ.get("IMPORT_T1_MUTATIONS", "2000"))
+    COUNT = int(os.environ.get("IMPORT_T1_MUTATIONS", "2000" if os.environ.get("TT_LONG") else "500"))
     PIECES = [
         "null", "true", "-1", "0", "1e9", "1.5", "[]", "{}", '""', '"a"', '"B / 0"', "9223372036854775807", "[1, [2]]",
         '"' + "(" * 60 + '"', "B", "log2(B)", "round(", "any(", "f'", "for i in range(9)", "**", "//", "%", " in ", "not ",

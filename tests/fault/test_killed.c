@@ -182,19 +182,24 @@ static void disturb(const char *name, int times, int signal, bool group, int cod
     assert_true(hits > 0);
 }
 
+/* More with TT_LONG. */
+static int times(int few, int many) {
+    return getenv("TT_LONG") ? many : few;
+}
+
 static void killed_with_its_workers(void **state) {
     (void)state;
-    disturb("group", 12, SIGKILL, true, KILLED, 1);
+    disturb("group", times(6, 12), SIGKILL, true, KILLED, 1);
 }
 
 static void killed_alone(void **state) {
     (void)state;
-    disturb("alone", 4, SIGKILL, false, KILLED, 2);
+    disturb("alone", times(2, 4), SIGKILL, false, KILLED, 2);
 }
 
 static void interrupted(void **state) {
     (void)state;
-    disturb("interrupted", 4, SIGINT, true, INTERRUPTED, 3);
+    disturb("interrupted", times(2, 4), SIGINT, true, INTERRUPTED, 3);
 }
 
 /* ---- What was reported is there ---- */
@@ -262,7 +267,7 @@ static bool kill_program(const char *db, reported *r, double after_s) {
 static void what_was_reported_is_there(void **state) {
     (void)state;
     const char *wanted = getenv("TILETUNE_KILLS");
-    int left = wanted ? atoi(wanted) : 12, most_stores = left + 3;
+    int left = wanted ? atoi(wanted) : times(6, 12), most_stores = left + 3;
     unsigned seed = 4;
     size_t most = 0;
     stores s = {.name = "reported"};

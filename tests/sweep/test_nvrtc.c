@@ -418,12 +418,7 @@ static void every_configuration_compiles(void **state) {
     assert_int_equal(tt__template_set_open(&set, NULL, 0), TT_OK);
     const char *sweep = getenv("TT_SWEEP");
     const bool all = sweep && strcmp(sweep, "all") == 0, is_long = !n_files && (sweep || getenv("TT_LONG"));
-    const size_t of_main = is_long   ? SIZE_MAX / 2
-                           : n_files ? 2
-                                     : 4,
-                 of_others = all       ? SIZE_MAX / 2
-                             : is_long ? 6
-                                       : 1;
+    const size_t of_main = is_long ? SIZE_MAX / 2 : 2, of_others = all ? SIZE_MAX / 2 : is_long ? 6 : 1;
     tt__template **loaded = calloc((size_t)n_files + 1, sizeof(tt__template *));
     int n_archs = 0;
     assert_non_null(loaded);
