@@ -337,6 +337,10 @@ tt_status tt__store_begin(tt__store *s) {
     return tt__db_begin(s, &s->grouped);
 }
 
+tt_status tt__store_hold(tt__store *s) {
+    return tt__db_exec(s, TT__SQL_BEGIN_READING, "");
+}
+
 tt_status tt__store_commit(tt__store *s) {
     if (!s->grouped)
         return tt__fail(TT_E_INTERNAL, "%s: tt__store_commit without tt__store_begin", s->path);

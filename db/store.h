@@ -177,5 +177,8 @@ tt_status tt__store_version(tt__store *s, int64_t *version);
  * back. Other writers wait meanwhile, so keep it short. */
 tt_status tt__store_begin(tt__store *s);
 tt_status tt__store_commit(tt__store *s);
+/* From now on all reads see the same state, whatever others write, and each needs no lock of its own. Do not
+ * write to this store any more, and close it soon. */
+tt_status tt__store_hold(tt__store *s);
 
 #endif

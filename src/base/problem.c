@@ -8,18 +8,22 @@
 
 #include "base/words.h"
 
-static bool same_setting(const tt__setting *a, const tt__setting *b) {
-    return a->type == b->type && a->number == b->number && strcmp(a->name, b->name) == 0;
+static int compare_settings(const tt__setting *a, const tt__setting *b) {
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return a->type != b->type ? (int)a->type - (int)b->type : strcmp(a->name, b->name);
 }
 
-bool tt__problem_same(const tt__problem *a, const tt__problem *b) {
-    if (a->n != b->n || a->warm != b->warm || a->unverified != b->unverified || strcmp(a->op, b->op) != 0 ||
-        strcmp(a->text, b->text) != 0)
-        return false;
-    for (int i = 0; i < a->n; i++)
-        if (!same_setting(&a->settings[i], &b->settings[i]))
-            return false;
-    return true;
+int tt__problem_compare(const void *x, const void *y) {
+    const tt__problem *a = x, *b = y;
+    int order = a->n - b->n;
+    order = order ? order : a->warm - b->warm;
+    order = order ? order : a->unverified - b->unverified;
+    order = order ? order : strcmp(a->op, b->op);
+    order = order ? order : strcmp(a->text, b->text);
+    for (int i = 0; i < a->n && !order; i++)
+        order = compare_settings(&a->settings[i], &b->settings[i]);
+    return order;
 }
 
 bool tt__problem_is_of(const tt__problem *p, const char *op, const char *text) {

@@ -39,8 +39,11 @@ typedef struct tt__problem {
 static inline bool tt__problem_is_users(const tt__problem *p) {
     return p->text[0] != '\0';
 }
-/* Are they the same problem? */
-bool tt__problem_same(const tt__problem *a, const tt__problem *b);
+/* An order for qsort and bsearch; 0: they are the same problem. */
+int tt__problem_compare(const void *a, const void *b);
+static inline bool tt__problem_same(const tt__problem *a, const tt__problem *b) {
+    return tt__problem_compare(a, b) == 0;
+}
 /* Is it a problem of this operation? `text` is "" for a built-in one. */
 bool tt__problem_is_of(const tt__problem *p, const char *op, const char *text);
 /* A hash of all that tt__problem_same compares. */

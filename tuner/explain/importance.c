@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 
-enum { TREES_MAX = 32, TREES_MIN = 4, ROWS_WORTH = 65536, LEVELS_MAX = 256 };
+enum { TREES_MAX = 32, TREES_MIN = 4, ROWS_WORTH = 16384, LEVELS_MAX = 256 };
 
 typedef struct box {
     unsigned char low[TT__PARAMS_MAX], high[TT__PARAMS_MAX];
@@ -19,6 +19,7 @@ typedef struct box {
 typedef struct leaf {
     box box;
     double value, volume; /* volume: its share of all combinations */
+    double weight;        /* the volume times what it is above the mean */
 } leaf;
 
 typedef struct forest {
@@ -27,8 +28,9 @@ typedef struct forest {
     size_t *rows; /* reordered while a tree grows */
     leaf *leaves; /* of the current tree; room for as many as rows */
     size_t n_leaves;
-    double *grid; /* of a pair of parameters, with a border */
-    double total; /* variance of all trees */
+    double *grid;                   /* of a pair of parameters, with a border */
+    double inverse[LEVELS_MAX + 1]; /* of numbers of levels */
+    double total;                   /* variance of all trees */
 } forest;
 
 static size_t level_of(const forest *f, size_t row, size_t param) {
@@ -42,21 +44,33 @@ typedef struct split {
     double score;       /* sum of squares of both sides' sums over their sizes; more is better */
 } split;
 
-/* The best cut of a parameter. It lies in the middle between two levels that occur. */
-static void try_param(const forest *f, const size_t *rows, size_t n, size_t param, split *best) {
-    double sums[LEVELS_MAX] = {0}, all = 0, left = 0;
-    size_t counts[LEVELS_MAX] = {0}, n_left = 0, before = LEVELS_MAX;
+/* Rows of a box, and the sum of their values. */
+typedef struct node {
+    box box;
+    size_t *rows, n;
+    double sum;
+} node;
+
+/* The best cut of a parameter. It lies in the middle between two levels that occur. Most nodes are small, so
+ * only levels of the box are cleared. */
+static void try_param(const forest *f, const node *node, size_t param, split *best) {
+    const size_t low = node->box.low[param], high = node->box.high[param], n = node->n;
+    double sums[LEVELS_MAX], left = 0;
+    size_t counts[LEVELS_MAX], n_left = 0, before = LEVELS_MAX;
+    if (low == high)
+        return;
+    memset(sums + low, 0, (high - low + 1) * sizeof *sums);
+    memset(counts + low, 0, (high - low + 1) * sizeof *counts);
     for (size_t i = 0; i < n; i++) {
-        size_t level = level_of(f, rows[i], param);
+        size_t level = level_of(f, node->rows[i], param);
         counts[level]++;
-        sums[level] += f->of->value[rows[i]];
-        all += f->of->value[rows[i]];
+        sums[level] += f->of->value[node->rows[i]];
     }
-    for (size_t level = 0; level < f->of->n_levels[param]; level++) {
+    for (size_t level = low; level <= high; level++) {
         if (counts[level] == 0)
             continue;
         if (before < LEVELS_MAX) {
-            double right = all - left;
+            double right = node->sum - left;
             double score = left * left / (double)n_left + right * right / (double)(n - n_left);
             if (score > best->score)
                 *best = (split){param, (before + level - 1) / 2, score};
@@ -68,7 +82,7 @@ static void try_param(const forest *f, const size_t *rows, size_t n, size_t para
 }
 
 /* Two thirds of the parameters may be chosen, or all if these do not divide the rows. */
-static bool choose_split(forest *f, const size_t *rows, size_t n, split *best) {
+static bool choose_split(forest *f, const node *node, split *best) {
     size_t order[TT__PARAMS_MAX], n_params = f->of->n_params, some = (2 * n_params + 2) / 3;
     *best = (split){.score = -1};
     for (size_t i = 0; i < n_params; i++)
@@ -76,7 +90,7 @@ static bool choose_split(forest *f, const size_t *rows, size_t n, split *best) {
     for (size_t i = 0; i < n_params && (i < some || best->score < 0); i++) {
         size_t other = i + tt__random_below(&f->seed, n_params - i), param = order[other];
         order[other] = order[i];
-        try_param(f, rows, n, param, best);
+        try_param(f, node, param, best);
     }
     return best->score >= 0;
 }
@@ -85,33 +99,34 @@ static void add_leaf(forest *f, const box *b, double mean) {
     double volume = 1;
     for (size_t p = 0; p < f->of->n_params; p++)
         volume *= (double)(b->high[p] - b->low[p] + 1) / (double)f->of->n_levels[p];
-    f->leaves[f->n_leaves++] = (leaf){*b, mean, volume};
+    f->leaves[f->n_leaves++] = (leaf){*b, mean, volume, 0};
 }
 
-static void grow(forest *f, size_t *rows, size_t n, const box *b) {
-    double sum = 0;
+static void grow(forest *f, node whole) {
+    size_t *rows = whole.rows;
     bool same = true;
     split s;
-    for (size_t i = 0; i < n; i++) {
-        sum += f->of->value[rows[i]];
+    for (size_t i = 0; i < whole.n; i++) {
+        whole.sum += f->of->value[rows[i]];
         same = same && f->of->value[rows[i]] == f->of->value[rows[0]];
     }
-    if (same || !choose_split(f, rows, n, &s)) {
-        add_leaf(f, b, same ? f->of->value[rows[0]] : sum / (double)n);
+    if (same || !choose_split(f, &whole, &s)) {
+        add_leaf(f, &whole.box, same ? f->of->value[rows[0]] : whole.sum / (double)whole.n);
         return;
     }
     size_t n_left = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < whole.n; i++)
         if (level_of(f, rows[i], s.param) <= s.last) {
             size_t row = rows[i];
             rows[i] = rows[n_left];
             rows[n_left++] = row;
         }
-    box left = *b, right = *b;
-    left.high[s.param] = (unsigned char)s.last;
-    right.low[s.param] = (unsigned char)(s.last + 1);
-    grow(f, rows, n_left, &left);
-    grow(f, rows + n_left, n - n_left, &right);
+    node left = {.box = whole.box, .rows = rows, .n = n_left};
+    node right = {.box = whole.box, .rows = rows + n_left, .n = whole.n - n_left};
+    left.box.high[s.param] = (unsigned char)s.last;
+    right.box.low[s.param] = (unsigned char)(s.last + 1);
+    grow(f, left);
+    grow(f, right);
 }
 
 /* ---- Variance of a tree ------------------------------------------------------------------------------ */
@@ -124,14 +139,14 @@ static double tree_mean(const forest *f) {
 }
 
 /* Adds the variance that the parameter explains alone, and its effects. */
-static double add_alone(const forest *f, double mean, size_t p, double effect[LEVELS_MAX]) {
+static double add_alone(const forest *f, size_t p, double effect[LEVELS_MAX]) {
     double at[LEVELS_MAX] = {0}, variance = 0;
     size_t n = f->of->n_levels[p];
     for (size_t i = 0; i < f->n_leaves; i++) {
         const leaf *l = &f->leaves[i];
-        double width = (double)(l->box.high[p] - l->box.low[p] + 1) / (double)n;
+        double part = l->weight * (double)n * f->inverse[l->box.high[p] - l->box.low[p] + 1];
         for (size_t level = l->box.low[p]; level <= l->box.high[p]; level++)
-            at[level] += l->volume / width * (l->value - mean);
+            at[level] += part;
     }
     for (size_t level = 0; level < n; level++) {
         variance += at[level] * at[level] / (double)n;
@@ -142,15 +157,14 @@ static double add_alone(const forest *f, double mean, size_t p, double effect[LE
 
 /* The variance that both explain together. Each leaf is added at the corners of its box; sums along rows and
  * columns then fill the boxes. */
-static double variance_of_pair(const forest *f, double mean, size_t p, size_t q) {
+static double variance_of_pair(const forest *f, size_t p, size_t q) {
     size_t n = f->of->n_levels[p], m = f->of->n_levels[q], width = m + 1;
     double variance = 0;
     memset(f->grid, 0, (n + 1) * width * sizeof *f->grid);
     for (size_t i = 0; i < f->n_leaves; i++) {
         const box *b = &f->leaves[i].box;
-        double area = (double)(b->high[p] - b->low[p] + 1) / (double)n *
-                      (double)(b->high[q] - b->low[q] + 1) / (double)m;
-        double part = f->leaves[i].volume / area * (f->leaves[i].value - mean);
+        double part = f->leaves[i].weight * (double)(n * m) * f->inverse[b->high[p] - b->low[p] + 1] *
+                      f->inverse[b->high[q] - b->low[q] + 1];
         f->grid[b->low[p] * width + b->low[q]] += part;
         f->grid[b->low[p] * width + b->high[q] + 1] -= part;
         f->grid[(b->high[p] + 1u) * width + b->low[q]] -= part;
@@ -167,15 +181,20 @@ static double variance_of_pair(const forest *f, double mean, size_t p, size_t q)
 }
 
 static void add_tree(forest *f, tt__importance *out) {
+    const size_t *n_levels = f->of->n_levels;
     double alone[TT__PARAMS_MAX], mean = tree_mean(f);
     out->mean += mean;
-    for (size_t i = 0; i < f->n_leaves; i++)
-        f->total += f->leaves[i].volume * (f->leaves[i].value - mean) * (f->leaves[i].value - mean);
+    for (size_t i = 0; i < f->n_leaves; i++) {
+        leaf *l = &f->leaves[i];
+        l->weight = l->volume * (l->value - mean);
+        f->total += l->weight * (l->value - mean);
+    }
     for (size_t p = 0; p < f->of->n_params; p++)
-        out->alone[p] += alone[p] = add_alone(f, mean, p, out->effect[p]);
+        out->alone[p] += alone[p] = add_alone(f, p, out->effect[p]);
     for (size_t p = 0; p < f->of->n_params; p++)
         for (size_t q = 0; q < p; q++)
-            out->pair[p][q] += variance_of_pair(f, mean, p, q) - alone[p] - alone[q];
+            if (n_levels[p] > 1 && n_levels[q] > 1)
+                out->pair[p][q] += variance_of_pair(f, p, q) - alone[p] - alone[q];
 }
 
 /* Sums over trees become means and shares. */
@@ -204,6 +223,8 @@ tt_status tt__importance_find(tt__importance *out, const tt__importance_of *of) 
         whole.high[p] = (unsigned char)(of->n_levels[p] - 1);
         most = of->n_levels[p] > most ? of->n_levels[p] : most;
     }
+    for (int i = 1; i <= LEVELS_MAX; i++)
+        f.inverse[i] = 1.0 / i;
     n_trees = n_trees > TREES_MAX ? TREES_MAX : n_trees < TREES_MIN ? TREES_MIN : n_trees;
     f.rows = calloc(of->n, sizeof *f.rows);
     f.leaves = calloc(of->n, sizeof *f.leaves);
@@ -213,7 +234,7 @@ tt_status tt__importance_find(tt__importance *out, const tt__importance_of *of) 
         for (size_t i = 0; i < of->n; i++)
             f.rows[i] = i;
         f.n_leaves = 0;
-        grow(&f, f.rows, of->n, &whole);
+        grow(&f, (node){.box = whole, .rows = f.rows, .n = of->n});
         add_tree(&f, out);
     }
     if (status == TT_OK)

@@ -19,19 +19,27 @@ typedef struct tt__source {
     tt__recording *recording; /* owns the store; NULL: the store is a file */
 } tt__source;
 
+/* A store may have very many winners, so each is read when it is needed. */
+typedef struct tt__listed {
+    int64_t problem_id, trials;
+    uint32_t op; /* counts the operations of the subject */
+} tt__listed;
+
 typedef struct tt__subject {
     const tt__source *source;
     tt__gpu gpu;
     int64_t gpu_id;
     size_t n; /* winners, in the order of tt__store_winners */
-    tt__winner *winners;
+    tt__listed *winners;
+    tt__winner newest;
     size_t n_unsolved;
-    tt__unsolved *unsolved;
-    tt__peaks peaks; /* that `tune explain` has stored */
+    tt__peaks peaks;                        /* that `tune explain` has stored */
+    const struct tt__report_filter *filter; /* of the report */
 } tt__subject;
 
 typedef struct tt__report {
-    size_t n_sources, n; /* n: subjects */
+    struct tt__report_filter *filter; /* what the options ask for */
+    size_t n_sources, n;              /* n: subjects */
     tt__source *sources;
     tt__subject *subjects;
 } tt__report;
@@ -41,6 +49,10 @@ typedef struct tt__report {
  * none; the message says what to run. */
 tt_status tt__report_open(tt__report *out, const tt__cli_args *args);
 void tt__report_close(tt__report *r);
+
+tt_status tt__subject_winner(const tt__subject *s, size_t at, tt__winner *out);
+/* Calls back for each problem without a winner that was asked for. */
+tt_status tt__subject_unsolved(const tt__subject *s, tt__unsolved_fn fn, void *user);
 
 /* ---- One problem of a subject ------------------------------------------------------------------ */
 
@@ -97,7 +109,7 @@ typedef struct tt__details {
     double *own;                  /* worth of these trials */
     size_t order[TT__PARAMS_MAX]; /* most important first */
     size_t pair[2];               /* the two that explain most together */
-    tt__importance importance;
+    tt__importance *importance;
 } tt__details;
 
 /* Reads the trials of a winner's problem, in its environment, and of each kernel those of its newest text.
@@ -116,14 +128,14 @@ typedef enum tt__change_kind { TT__CHANGE_NONE, TT__CHANGE_FASTER, TT__CHANGE_SL
 
 /* How a problem of the first subject changed. */
 typedef struct tt__change {
-    const tt__winner *before, *after;
+    tt__winner before, after;
     double ratio, noise; /* time after over time before; both sides' spread, and that between processes */
     tt__change_kind kind;
 } tt__change;
 
-/* False: one of the two does not have the problem. */
-tt_status tt__report_change(tt__change *out, const tt__subject *before, const tt__winner *w,
-                            const tt__subject *after, bool *both);
+/* Of the winner at a place of the first. False: the other does not have its problem. */
+tt_status tt__report_change(tt__change *out, const tt__subject *before, size_t at, const tt__subject *after,
+                            bool *both);
 
 /* What is different: "another kernel", "the driver", ..., "nothing". */
 const char *tt__change_what(const tt__change *c);

@@ -14,7 +14,7 @@ typedef struct sink {
     tt__json json;
     bool csv;
     const tt__subject *subject; /* of the lines */
-    const tt__winner *w;        /* NULL: not of one problem */
+    tt__str lead;               /* the beginning of all lines about one problem */
     const char *section;
     char item[2 * TT__NAME_MAX + TT__CONFIG_MAX];
 } sink;
@@ -36,21 +36,37 @@ static void close(sink *s, char bracket) {
 
 static void csv_text(tt__str *out, const char *text) {
     tt__str_add(out, "\"");
-    for (; *text; text++)
-        tt__str_addn(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    for (size_t n; n = strcspn(text, "\""), text[n]; text += n + 1) {
+        tt__str_addn(out, text, n);
+        tt__str_add(out, "\"\"");
+    }
+    tt__str_add(out, text);
     tt__str_add(out, "\",");
 }
 
-static void csv_line(sink *s, const char *key, const char *value) {
+/* What follows is about a problem of the subject; NULL: about all of it. */
+static void be_about(sink *s, const tt__problem *p) {
     char text[TT__PROBLEM_TEXT_MAX];
-    const tt__problem *p = s->w ? &s->w->problem : NULL;
-    csv_text(s->out, s->subject->source->name);
-    csv_text(s->out, s->subject->gpu.name);
-    csv_text(s->out, p ? p->op : "");
-    csv_text(s->out, p ? tt__problem_text(text, p) : "");
-    tt__str_addf(s->out, "%d,%s,", p && p->warm, s->section);
+    if (!s->csv)
+        return;
+    tt__str_free(&s->lead);
+    csv_text(&s->lead, s->subject->source->name);
+    csv_text(&s->lead, s->subject->gpu.name);
+    csv_text(&s->lead, p ? p->op : "");
+    csv_text(&s->lead, p ? tt__problem_text(text, p) : "");
+    tt__str_addf(&s->lead, "%d,", p && p->warm);
+    s->out->failed |= s->lead.failed;
+}
+
+static void csv_line(sink *s, const char *key, const char *value) {
+    tt__str_addn(s->out, s->lead.text, s->lead.len);
+    tt__str_add(s->out, s->section);
+    tt__str_add(s->out, ",");
     csv_text(s->out, s->item);
-    tt__str_addf(s->out, "%s,%s\n", key, value);
+    tt__str_add(s->out, key);
+    tt__str_add(s->out, ",");
+    tt__str_add(s->out, value);
+    tt__str_add(s->out, "\n");
 }
 
 static void number(sink *s, const char *key, double value, int digits) {
@@ -167,7 +183,7 @@ static void add_parameter(sink *s, const tt__details *d, size_t at) {
             value(s, "value", p->values[v].text);
         number(s, "trials", (double)p->values[v].n, 9);
         number(s, "best_us", p->values[v].best, 7);
-        number(s, "effect", exp(d->importance.effect[at][v]), 5);
+        number(s, "effect", exp(d->importance->effect[at][v]), 5);
         close(s, '}');
     }
     if (!s->csv)
@@ -183,11 +199,11 @@ static void add_parameters(sink *s, const tt__details *d) {
     open(s, "pairs", '[');
     for (size_t p = 0; p < d->n_params; p++)
         for (size_t q = p + 1; q < d->n_params; q++)
-            if (d->importance.pair[p][q] >= 1e-3) {
+            if (d->importance->pair[p][q] >= 1e-3) {
                 open(s, NULL, '{');
                 word(s, "name", d->params[p].name);
                 word(s, "with", d->params[q].name);
-                number(s, "share", d->importance.pair[p][q], 5);
+                number(s, "share", d->importance->pair[p][q], 5);
                 close(s, '}');
             }
     close(s, ']');
@@ -257,34 +273,31 @@ static void add_energies(sink *s, const tt__details *d) {
     close(s, ']');
 }
 
-static void add_unsolved(sink *s, const tt__subject *subject) {
-    open(s, "unsolved", '[');
-    for (size_t i = 0; i < subject->n_unsolved; i++) {
-        const tt__unsolved *u = &subject->unsolved[i];
-        tt__winner named = {.problem = u->problem};
-        s->w = &named;
-        open(s, NULL, '{');
-        if (!s->csv)
-            tt__cli_json_problem(&s->json, &u->problem);
-        number(s, "trials", (double)u->tried, 9);
-        number(s, "passed", (double)u->passed, 9);
-        text(s, "status", u->passed ? "" : tt__trial_status_name(u->status));
-        text(s, "reason", u->passed ? "the run ended before its finals" : u->reason);
-        text(s, "advice", u->passed ? "" : tt__trial_advice(u->status));
-        close(s, '}');
-        s->w = NULL;
-    }
-    close(s, ']');
+static tt_status add_unsolved(void *user, const tt__unsolved *u) {
+    sink *s = user;
+    be_about(s, &u->problem);
+    open(s, NULL, '{');
+    if (!s->csv)
+        tt__cli_json_problem(&s->json, &u->problem);
+    number(s, "trials", (double)u->tried, 9);
+    number(s, "passed", (double)u->passed, 9);
+    text(s, "status", u->passed ? "" : tt__trial_status_name(u->status));
+    text(s, "reason", u->passed ? "the run ended before its finals" : u->reason);
+    text(s, "advice", u->passed ? "" : tt__trial_advice(u->status));
+    close(s, '}');
+    return TT_OK;
 }
 
-static tt_status add_problem(sink *s, const tt__subject *subject, const tt__winner *w) {
+static tt_status add_problem(sink *s, const tt__subject *subject, size_t at) {
     tt__details *d;
-    tt_status status = tt__details_open(&d, subject, w);
+    tt__winner w;
+    TT_TRY(tt__subject_winner(subject, at, &w));
+    tt_status status = tt__details_open(&d, subject, &w);
     if (status == TT_OK) {
-        s->w = w;
+        be_about(s, &w.problem);
         open(s, NULL, '{');
         if (!s->csv)
-            tt__cli_json_problem(&s->json, &w->problem);
+            tt__cli_json_problem(&s->json, &w.problem);
         add_winner(s, d);
         add_search(s, d);
         add_finals(s, d);
@@ -292,7 +305,6 @@ static tt_status add_problem(sink *s, const tt__subject *subject, const tt__winn
         add_counts(s, d);
         add_energies(s, d);
         close(s, '}');
-        s->w = NULL;
     }
     tt__details_close(&d);
     return status;
@@ -300,6 +312,7 @@ static tt_status add_problem(sink *s, const tt__subject *subject, const tt__winn
 
 static tt_status add_subject(sink *s, const tt__subject *subject) {
     s->subject = subject;
+    be_about(s, NULL);
     open(s, NULL, '{');
     s->section = "gpu";
     if (!s->csv) {
@@ -314,9 +327,11 @@ static tt_status add_subject(sink *s, const tt__subject *subject) {
     add_peaks(s, &subject->peaks);
     open(s, "problems", '[');
     for (size_t i = 0; i < subject->n; i++)
-        TT_TRY(add_problem(s, subject, &subject->winners[i]));
+        TT_TRY(add_problem(s, subject, i));
     close(s, ']');
-    add_unsolved(s, subject);
+    open(s, "unsolved", '[');
+    TT_TRY(tt__subject_unsolved(subject, add_unsolved, s));
+    close(s, ']');
     close(s, '}');
     return TT_OK;
 }
@@ -329,21 +344,21 @@ static tt_status add_changes(sink *s, const tt__report *r) {
         for (size_t i = 0; i < before->n; i++) {
             tt__change c;
             bool both;
-            TT_TRY(tt__report_change(&c, before, &before->winners[i], &r->subjects[k], &both));
+            TT_TRY(tt__report_change(&c, before, i, &r->subjects[k], &both));
             if (!both)
                 continue;
             s->subject = &r->subjects[k];
-            s->w = c.after;
+            be_about(s, &c.after.problem);
             open(s, NULL, '{');
             if (!s->csv) {
                 tt__json_string(&s->json, "before", before->source->name);
                 tt__json_string(&s->json, "after", r->subjects[k].source->name);
-                tt__cli_json_problem(&s->json, &c.after->problem);
+                tt__cli_json_problem(&s->json, &c.after.problem);
             }
             word(s, "verdict", verdicts[c.kind]);
             text(s, "changed", tt__change_what(&c));
-            number(s, "before_us", c.before->time_us, 7);
-            number(s, "after_us", c.after->time_us, 7);
+            number(s, "before_us", c.before.time_us, 7);
+            number(s, "after_us", c.after.time_us, 7);
             number(s, "ratio", c.ratio, 6);
             number(s, "noise", c.noise, 4);
             close(s, '}');
@@ -373,5 +388,7 @@ tt_status tt__report_json(tt__str *out, const tt__report *r) {
 tt_status tt__report_csv(tt__str *out, const tt__report *r) {
     sink s = {.out = out, .csv = true};
     tt__str_add(out, "file,gpu,operation,problem,warm,section,item,name,value\n");
-    return add_all(&s, r);
+    tt_status status = add_all(&s, r);
+    tt__str_free(&s.lead);
+    return status;
 }

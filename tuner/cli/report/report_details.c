@@ -67,11 +67,9 @@ static void drop_old_texts(reading *all) {
     all->n = kept;
 }
 
-static tt_status read_stage(reading *out, const tt__subject *s, const tt__winner *w, tt__stage stage) {
-    int64_t problem_id;
-    tt__store *store = s->source->store;
-    TT_TRY(tt__store_known_problem(store, &w->problem, &problem_id));
-    TT_TRY(tt__store_trials(store, s->gpu_id, &w->env, problem_id, stage, add_row, out));
+static tt_status read_stage(reading *out, const tt__subject *s, int64_t problem_id, const tt__env *env,
+                            tt__stage stage) {
+    TT_TRY(tt__store_trials(s->source->store, s->gpu_id, env, problem_id, stage, add_row, out));
     if (out->n)
         qsort(out->rows, out->n, sizeof *out->rows, by_time);
     drop_old_texts(out);
@@ -214,14 +212,14 @@ static void rank(tt__details *d) {
             param->best = param->values[v].best < param->values[param->best].best ? v : param->best;
         }
         param->cost = worst / param->values[param->best].best;
-        param->share = d->importance.alone[p];
-        param->total = tt__importance_total(&d->importance, d->n_params, p);
+        param->share = d->importance->alone[p];
+        param->total = tt__importance_total(d->importance, d->n_params, p);
         size_t at = p;
         for (; at > 0 && d->params[d->order[at - 1]].total < param->total; at--)
             d->order[at] = d->order[at - 1];
         d->order[at] = p;
         for (size_t q = 0; q < p; q++) {
-            double both = param->share + d->params[q].share + d->importance.pair[p][q];
+            double both = param->share + d->params[q].share + d->importance->pair[p][q];
             if (both > most && param->n > 1 && d->params[q].n > 1) {
                 most = both;
                 d->pair[0] = q;
@@ -234,14 +232,17 @@ static void rank(tt__details *d) {
 static tt_status analyse(tt__details *d) {
     tt__importance_of of = {.n = d->n_own, .n_params = d->n_params, .level = d->level};
     double *logs = calloc(d->n_own, sizeof *logs);
-    if (!logs)
+    d->importance = calloc(1, sizeof *d->importance);
+    if (!logs || !d->importance) {
+        free(logs);
         return tt__fail_memory(d->n_own * sizeof *logs);
+    }
     of.value = logs;
     for (size_t p = 0; p < d->n_params; p++)
         of.n_levels[p] = d->params[p].n;
     for (size_t i = 0; i < d->n_own; i++)
         logs[i] = log(d->own[i]);
-    tt_status status = tt__importance_find(&d->importance, &of);
+    tt_status status = tt__importance_find(d->importance, &of);
     free(logs);
     if (status == TT_OK)
         rank(d);
@@ -251,15 +252,17 @@ static tt_status analyse(tt__details *d) {
 static tt_status study_params(tt__details *d) {
     size_t n = 0;
     bool alike = true;
+    for (size_t i = 0; i < d->n; i++)
+        n += counts(d, &d->rows[i]);
+    if (n < ENOUGH)
+        return TT_OK;
     d->params = calloc(TT__PARAMS_MAX, sizeof *d->params);
     if (!d->params)
         return tt__fail_memory(TT__PARAMS_MAX * sizeof *d->params);
     for (size_t i = 0; i < d->n && alike; i++)
-        if (counts(d, &d->rows[i])) {
-            n++;
+        if (counts(d, &d->rows[i]))
             alike = note_values(d, d->rows[i].config);
-        }
-    if (!alike || n < ENOUGH) {
+    if (!alike) {
         d->n_params = 0;
         return TT_OK;
     }
@@ -289,24 +292,25 @@ static tt_status add_energy(void *user, const char *kernel, const char *config, 
 }
 
 /* What `tune explain` has found out. */
-static tt_status read_facts(tt__details *d) {
-    int64_t problem_id;
+static tt_status read_facts(tt__details *d, int64_t problem_id) {
     tt__store *store = d->subject->source->store;
-    TT_TRY(tt__store_known_problem(store, &d->w->problem, &problem_id));
     TT_TRY(tt__store_flop_get(store, problem_id, &d->flop));
     return tt__store_energies(store, d->subject->gpu_id, problem_id, add_energy, d);
 }
 
 tt_status tt__details_open(tt__details **out, const tt__subject *s, const tt__winner *w) {
     reading rows = {0}, finals = {0};
+    int64_t problem_id;
     tt__details *d = *out = calloc(1, sizeof *d);
     if (!d)
         return tt__fail_memory(sizeof *d);
     d->subject = s;
     d->w = w;
-    tt_status status = read_stage(&rows, s, w, TT__STAGE_SCREEN);
+    tt_status status = tt__store_known_problem(s->source->store, &w->problem, &problem_id);
     if (status == TT_OK)
-        status = read_stage(&finals, s, w, TT__STAGE_FINAL);
+        status = read_stage(&rows, s, problem_id, &w->env, TT__STAGE_SCREEN);
+    if (status == TT_OK)
+        status = read_stage(&finals, s, problem_id, &w->env, TT__STAGE_FINAL);
     keep_finals(&finals, w);
     d->rows = rows.rows;
     d->n = rows.n;
@@ -315,7 +319,7 @@ tt_status tt__details_open(tt__details **out, const tt__subject *s, const tt__wi
     if (status == TT_OK)
         status = count(d);
     if (status == TT_OK)
-        status = read_facts(d);
+        status = read_facts(d, problem_id);
     return status == TT_OK ? study_params(d) : status;
 }
 
@@ -327,6 +331,7 @@ void tt__details_close(tt__details **d) {
     free((*d)->kernels);
     free((*d)->energies);
     free((*d)->params);
+    free((*d)->importance);
     free((*d)->level);
     free((*d)->own);
     free(*d);
@@ -361,10 +366,10 @@ const char *tt__details_reason(const tt__details *d, tt__trial_status status) {
 /* ---- Two subjects ------------------------------------------------------------------------------------ */
 
 /* Half the 95 % interval of the winner's median, relative. */
-static tt_status spread(double *out, const tt__subject *s, const tt__winner *w) {
+static tt_status spread(double *out, const tt__subject *s, int64_t problem_id, const tt__winner *w) {
     reading finals = {0};
     *out = 0;
-    tt_status status = read_stage(&finals, s, w, TT__STAGE_FINAL);
+    tt_status status = read_stage(&finals, s, problem_id, &w->env, TT__STAGE_FINAL);
     for (size_t i = 0; status == TT_OK && i < finals.n; i++)
         if (is_winner(&finals.rows[i], w) && finals.rows[i].trial.n_samples)
             *out =
@@ -373,19 +378,21 @@ static tt_status spread(double *out, const tt__subject *s, const tt__winner *w) 
     return status;
 }
 
-tt_status tt__report_change(tt__change *out, const tt__subject *before, const tt__winner *w,
-                            const tt__subject *after, bool *both) {
+tt_status tt__report_change(tt__change *out, const tt__subject *before, size_t at, const tt__subject *after,
+                            bool *both) {
     double a, b;
-    *out = (tt__change){.before = w};
-    for (size_t i = 0; i < after->n && !out->after; i++)
-        if (tt__problem_same(&after->winners[i].problem, &w->problem))
-            out->after = &after->winners[i];
-    *both = out->after && w->time_us > 0 && out->after->time_us > 0;
+    int64_t problem_id;
+    tt__store *store = after->source->store;
+    *out = (tt__change){.ratio = 0};
+    TT_TRY(tt__subject_winner(before, at, &out->before));
+    TT_TRY(tt__store_known_problem(store, &out->before.problem, &problem_id));
+    TT_TRY(tt__store_winner_get(store, after->gpu_id, problem_id, &out->after, both));
+    *both = *both && out->before.time_us > 0 && out->after.time_us > 0;
     if (!*both)
         return TT_OK;
-    TT_TRY(spread(&a, before, w));
-    TT_TRY(spread(&b, after, out->after));
-    out->ratio = out->after->time_us / w->time_us;
+    TT_TRY(spread(&a, before, before->winners[at].problem_id, &out->before));
+    TT_TRY(spread(&b, after, problem_id, &out->after));
+    out->ratio = out->after.time_us / out->before.time_us;
     out->noise = sqrt(a * a + b * b + between_processes * between_processes);
     out->kind = out->ratio < 1 - out->noise   ? TT__CHANGE_FASTER
                 : out->ratio > 1 + out->noise ? TT__CHANGE_SLOWER
@@ -394,7 +401,7 @@ tt_status tt__report_change(tt__change *out, const tt__subject *before, const tt
 }
 
 const char *tt__change_what(const tt__change *c) {
-    const tt__winner *a = c->before, *b = c->after;
+    const tt__winner *a = &c->before, *b = &c->after;
     const struct {
         const char *what, *before, *after;
     } parts[] = {{"another GPU", a->gpu.name, b->gpu.name},

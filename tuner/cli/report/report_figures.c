@@ -101,8 +101,8 @@ enum { PANEL = 112, PANEL_PLOT = 66, LABELS_MAX = 6, LABEL_CHARS = 7, PANELS_MAX
 static double on_average(const tt__details *d, size_t p, size_t v) {
     double least = INFINITY;
     for (size_t i = 0; i < d->params[p].n; i++)
-        least = fmin(least, d->importance.effect[p][i]);
-    return exp(d->importance.effect[p][v] - least);
+        least = fmin(least, d->importance->effect[p][i]);
+    return exp(d->importance->effect[p][v] - least);
 }
 
 static void draw_panel(tt__str *out, const tt__details *d, size_t p, double left, double top, double high) {
@@ -257,16 +257,15 @@ typedef struct band {
 } band;
 
 static bool has_band(const tt__page_item *item) {
-    const tt__winner *w = item->w;
+    const tt__winner *w = &item->w;
     double gbps = tt__problem_gbps(&w->problem, w->time_us);
-    return item->row && gbps > 0 && gbps < 1e9 && w->problem.moved_bytes >= 1 &&
-           w->problem.moved_bytes < 1e18;
+    return gbps > 0 && gbps < 1e9 && w->problem.moved_bytes >= 1 && w->problem.moved_bytes < 1e18;
 }
 
 /* Winners of a kind: a subject, an operation, bytes of an element. The line's number, or LINES_MAX: none. */
 static size_t line_of(band *b, const tt__report *r, const tt__page_item *item) {
     char label[sizeof b->label[0]];
-    const tt__problem *p = &item->w->problem;
+    const tt__problem *p = &item->w.problem;
     const tt__subject *s = item->s;
     size_t i = 0;
     if (!has_band(item))
@@ -287,7 +286,7 @@ static void measure_band(band *b, const tt__page *page) {
     b->x = (tt__axis){INFINITY, 0, 44, 350, true};
     b->y = (tt__axis){0, 0, BAND_BOTTOM, 10, false};
     for (size_t i = 0; i < page->n; i++) {
-        const tt__winner *w = page->items[i].w;
+        const tt__winner *w = &page->items[i].w;
         b->line[i] = line_of(b, page->r, &page->items[i]);
         if (b->line[i] == LINES_MAX)
             continue;
@@ -306,7 +305,7 @@ static void draw_line(tt__str *out, const band *b, const tt__page *page, size_t 
     double last = INFINITY;
     tt__str_addf(out, "<path class=\"line s%zu%s\" d=\"", line, copy ? " copy" : "");
     for (size_t i = 0; i < page->n; i++) {
-        const tt__winner *w = page->items[i].w;
+        const tt__winner *w = &page->items[i].w;
         double gbps = tt__problem_gbps(&w->problem, copy ? w->copy_us : w->time_us);
         if (!(gbps > 0) || b->line[i] != line)
             continue;
@@ -319,7 +318,7 @@ static void draw_line(tt__str *out, const band *b, const tt__page *page, size_t 
 
 static void draw_points(tt__str *out, const band *b, const tt__page *page) {
     for (size_t i = 0; i < page->n; i++) {
-        const tt__winner *w = page->items[i].w;
+        const tt__winner *w = &page->items[i].w;
         char class[8];
         if (b->line[i] == LINES_MAX)
             continue;

@@ -4,7 +4,7 @@
 #ifndef TT_TUNER_CLI_REPORT_REPORT_FIGURES_H
 #define TT_TUNER_CLI_REPORT_REPORT_FIGURES_H
 
-#include "tuner/cli/report/report_page.h"
+#include "tuner/cli/report/report_html.h"
 
 /* All trials in their order, and the best so far. */
 void tt__figure_search(tt__str *out, const tt__details *d);

@@ -11,8 +11,82 @@
 #include "tuner/cli/report/report_svg.h"
 #include "tuner/cli/shell/files.h"
 
-/* Rows of a figure, bytes of all changes, GPUs or files with a part of their own, bytes of a row's link. */
-enum { ROWS_MAX = 12, CHANGES_BYTES = 40000, SUBJECTS_MAX = 16, LINK_BYTES = 40 };
+/* Winners in the table, those with a section, changes, rows of a figure, and GPUs or files with a part of
+ * their own. */
+enum { WINNERS_MAX = 200, DETAILS_MAX = 20, CHANGES_MAX = 100, ROWS_MAX = 12, SUBJECTS_MAX = 16 };
+
+/* ---- What the page shows ------------------------------------------------------------------------------- */
+
+typedef struct candidate {
+    const tt__subject *s;
+    size_t at, place; /* place: of its operation, by trials */
+} candidate;
+
+static int compare(size_t a, size_t b) {
+    return (a > b) - (a < b);
+}
+
+static int by_trials(const void *a, const void *b) {
+    const candidate *x = a, *y = b;
+    const tt__listed *v = &x->s->winners[x->at], *w = &y->s->winners[y->at];
+    if (x->s != y->s || v->op != w->op)
+        return x->s != y->s ? compare((size_t)x->s, (size_t)y->s) : compare(v->op, w->op);
+    return v->trials != w->trials ? (v->trials > w->trials ? -1 : 1) : compare(x->at, y->at);
+}
+
+static int by_place(const void *a, const void *b) {
+    const candidate *x = a, *y = b;
+    int order = compare(x->place, y->place);
+    order = order ? order : compare((size_t)x->s, (size_t)y->s);
+    return order ? order : compare(x->at, y->at);
+}
+
+static int by_report(const void *a, const void *b) {
+    const tt__page_item *x = a, *y = b;
+    return x->s != y->s ? compare((size_t)x->s, (size_t)y->s) : compare(x->at, y->at);
+}
+
+static void sort(candidate *all, size_t n) {
+    qsort(all, n, sizeof *all, by_trials);
+    for (size_t i = 1; i < n; i++) {
+        const candidate *last = &all[i - 1];
+        bool same = last->s == all[i].s && last->s->winners[last->at].op == all[i].s->winners[all[i].at].op;
+        all[i].place = same ? last->place + 1 : 0;
+    }
+    qsort(all, n, sizeof *all, by_place);
+}
+
+static void close_page(tt__page *page) {
+    free(page->items);
+    *page = (tt__page){0};
+}
+
+/* Close it, also after a failure. */
+static tt_status open_page(tt__page *page, const tt__report *r) {
+    tt_status status = TT_OK;
+    size_t n = 0;
+    *page = (tt__page){.r = r};
+    for (size_t k = 0; k < r->n; k++)
+        page->n_winners += r->subjects[k].n;
+    page->n = page->n_winners < WINNERS_MAX ? page->n_winners : WINNERS_MAX;
+    page->n_detailed = page->n < DETAILS_MAX ? page->n : DETAILS_MAX;
+    page->items = calloc(page->n + 1, sizeof *page->items);
+    candidate *all = calloc(page->n_winners + 1, sizeof *all);
+    if (!all || !page->items)
+        TT_GOTO(tt__fail_memory(page->n_winners * sizeof *all));
+    for (size_t k = 0; k < r->n; k++)
+        for (size_t i = 0; i < r->subjects[k].n; i++)
+            all[n++] = (candidate){.s = &r->subjects[k], .at = i};
+    sort(all, n);
+    for (size_t i = 0; i < page->n; i++) {
+        page->items[i] = (tt__page_item){.s = all[i].s, .at = all[i].at, .detailed = i < page->n_detailed};
+        TT_GOTO(tt__subject_winner(all[i].s, all[i].at, &page->items[i].w));
+    }
+    qsort(page->items, page->n, sizeof *page->items, by_report);
+out:
+    free(all);
+    return status;
+}
 
 /* ---- Text -------------------------------------------------------------------------------------------- */
 
@@ -64,8 +138,8 @@ void tt__html_table(tt__str *out, const char *name, const char *const *titles, s
     tt__str_add(out, "</tr></thead><tbody>\n");
 }
 
-void tt__html_winner_row(tt__str *out, const tt__report *r, const tt__page_item *item, bool defaults) {
-    const tt__winner *w = item->w;
+static void add_winner_row(tt__str *out, const tt__report *r, const tt__page_item *item, bool defaults) {
+    const tt__winner *w = &item->w;
     char text[TT__HTML_PROBLEM_MAX];
     double gbps = tt__problem_gbps(&w->problem, w->time_us), peak = item->s->gpu.peak_gbps;
     tt__str_add(out, "<tr><td>");
@@ -88,11 +162,11 @@ void tt__html_winner_row(tt__str *out, const tt__report *r, const tt__page_item 
 
 /* What the page has no room for. */
 static void say_left_out(tt__str *out, const tt__page *page) {
-    if (page->n_detailed == page->n)
+    if (page->n_detailed == page->n_winners)
         return;
-    tt__str_addf(out, "<p>The page has details of %zu of %zu winners", page->n_detailed, page->n);
-    if (page->n_rows < page->n)
-        tt__str_addf(out, ", and %zu of them in the table and figure", page->n_rows);
+    tt__str_addf(out, "<p>The page has details of %zu of %zu winners", page->n_detailed, page->n_winners);
+    if (page->n < page->n_winners)
+        tt__str_addf(out, ", and %zu of them in the table and figure", page->n);
     tt__str_add(out, ": of each operation, those with the most trials. Choose others with "
                      "<code>--sizes</code>, <code>--op</code> or <code>--kernel</code>. "
                      "<code>--csv</code> and <code>--json</code> have all.</p>\n");
@@ -104,9 +178,9 @@ static void add_winners(tt__str *out, const tt__page *page, const tt__subject *s
     bool defaults = false; /* a recording does not say */
     size_t rows = 0;
     for (size_t i = 0; i < page->n; i++)
-        if (page->items[i].s == s && page->items[i].row) {
+        if (page->items[i].s == s) {
             rows++;
-            defaults = defaults || page->items[i].w->speedup_vs_default > 0;
+            defaults = defaults || page->items[i].w.speedup_vs_default > 0;
         }
     if (rows == 0)
         return;
@@ -116,8 +190,8 @@ static void add_winners(tt__str *out, const tt__page *page, const tt__subject *s
     titles[5] = defaults ? "#vs default" : NULL;
     tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < page->n; i++)
-        if (page->items[i].s == s && page->items[i].row)
-            tt__html_winner_row(out, page->r, &page->items[i], defaults);
+        if (page->items[i].s == s)
+            add_winner_row(out, page->r, &page->items[i], defaults);
     tt__str_add(out, "</tbody></table></div>\n");
 }
 
@@ -138,7 +212,7 @@ static void add_change_row(tt__str *out, const tt__change *c) {
     static const char *const words[] = {"within the noise", "faster", "slower"};
     static const char *const classes[] = {"same", "good", "worse"};
     char text[TT__HTML_PROBLEM_MAX];
-    const tt__winner *a = c->before, *b = c->after;
+    const tt__winner *a = &c->before, *b = &c->after;
     tt__str_add(out, "<tr>");
     add_cell(out, "", "%s %s", a->problem.op, tt__html_problem(text, &a->problem));
     add_cell(out, classes[c->kind], "%s", words[c->kind]);
@@ -150,24 +224,22 @@ static void add_change_row(tt__str *out, const tt__change *c) {
     tt__str_add(out, "</tr>\n");
 }
 
-/* All changes of the problems that both have, those beyond the noise first. The caller frees them. */
-static tt_status find_changes(tt__change **out, size_t *n, const tt__report *r, const tt__subject *after) {
-    const tt__subject *before = &r->subjects[0];
-    *out = calloc(before->n + 1, sizeof **out);
-    *n = 0;
-    if (!*out)
-        return tt__fail_memory(before->n * sizeof **out);
+/* Problems that two subjects have: how many of each kind, and the first of those that changed and of the
+ * others. */
+typedef struct changes {
+    size_t by_kind[3], n[2];
+    tt__change first[2][CHANGES_MAX];
+} changes;
+
+static tt_status find_changes(changes *out, const tt__subject *before, const tt__subject *after) {
     for (size_t i = 0; i < before->n; i++) {
+        tt__change c;
         bool both;
-        TT_TRY(tt__report_change(&(*out)[*n], before, &before->winners[i], after, &both));
-        *n += both;
-    }
-    for (size_t i = 1, first = 0; i < *n + 1; i++) { /* in their order otherwise */
-        tt__change c = (*out)[i - 1];
-        if (c.kind == TT__CHANGE_NONE)
-            continue;
-        memmove(&(*out)[first + 1], &(*out)[first], (i - 1 - first) * sizeof c);
-        (*out)[first++] = c;
+        TT_TRY(tt__report_change(&c, before, i, after, &both));
+        const bool same = c.kind == TT__CHANGE_NONE;
+        out->by_kind[c.kind] += both;
+        if (both && out->n[same] < CHANGES_MAX)
+            out->first[same][out->n[same]++] = c;
     }
     return TT_OK;
 }
@@ -179,14 +251,14 @@ static tt__interval_row interval_of(const tt__change *c) {
                             .low = c->ratio * (1 - c->noise),
                             .high = c->ratio * (1 + c->noise),
                             .class = classes[c->kind]};
-    snprintf(row.label, sizeof row.label, "%s %.60s", c->before->problem.op,
-             tt__html_problem(text, &c->before->problem));
+    snprintf(row.label, sizeof row.label, "%s %.60s", c->before.problem.op,
+             tt__html_problem(text, &c->before.problem));
     tt__format(row.value, sizeof row.value, "%+.1f%%", (c->ratio - 1) * 100);
     return row;
 }
 
-/* `room`: bytes for the rows of the table. */
-static void draw_changes(tt__str *out, const char *name, const tt__change *changes, size_t n, size_t room) {
+/* Those beyond the noise come first. */
+static void draw_changes(tt__str *out, const char *name, const changes *c, size_t n) {
     static const char *const titles[] = {"problem", "verdict", "what changed", "#before",
                                          "#after",  "#time",   "#noise"};
     tt__interval_row rows[ROWS_MAX];
@@ -195,14 +267,16 @@ static void draw_changes(tt__str *out, const char *name, const tt__change *chang
     tt__figure_open(out, "Time over before",
                     "Left of 1 is faster. The bar is the noise: both runs' spread, "
                     "and 1 % between processes.");
-    for (; shown < n && shown < ROWS_MAX; shown++)
-        rows[shown] = interval_of(&changes[shown]);
+    for (int same = 0; same < 2; same++)
+        for (size_t i = 0; i < c->n[same] && shown < ROWS_MAX; i++)
+            rows[shown++] = interval_of(&c->first[same][i]);
     tt__svg_intervals(out, name, rows, shown);
     tt__figure_close(out);
     tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
-    size_t begin = out->written + out->len;
-    for (shown = 0; shown < n && out->written + out->len - begin < room; shown++)
-        add_change_row(out, &changes[shown]);
+    shown = 0;
+    for (int same = 0; same < 2; same++)
+        for (size_t i = 0; i < c->n[same] && shown < CHANGES_MAX; i++, shown++)
+            add_change_row(out, &c->first[same][i]);
     if (shown < n)
         tt__str_addf(out, "<tr><td>and %zu more: <code>--csv</code> has all</td></tr>\n", n - shown);
     tt__str_add(out, "</tbody></table></div></div>\n");
@@ -213,24 +287,24 @@ static tt_status section_changes(tt__str *out, const tt__page *page) {
     char from[TT__HTML_SUBJECT_MAX], to[sizeof from], name[2 * sizeof from + 32];
     tt__html_subject(from, r, &r->subjects[0]);
     for (size_t k = 1; k < r->n && k < SUBJECTS_MAX; k++) {
-        size_t by_kind[3] = {0}, n;
-        tt__change *changes;
+        changes *c = calloc(1, sizeof *c);
+        if (!c)
+            return tt__fail_memory(sizeof *c);
         tt__html_subject(to, r, &r->subjects[k]);
         snprintf(name, sizeof name, "From %s to %s", from, to);
-        tt_status status = find_changes(&changes, &n, r, &r->subjects[k]);
-        for (size_t i = 0; status == TT_OK && i < n; i++)
-            by_kind[changes[i].kind]++;
+        tt_status status = find_changes(c, &r->subjects[0], &r->subjects[k]);
+        const size_t faster = c->by_kind[TT__CHANGE_FASTER], slower = c->by_kind[TT__CHANGE_SLOWER],
+                     same = c->by_kind[TT__CHANGE_NONE], n = faster + slower + same;
         tt__str_add(out, "<section><h2>What changed</h2>\n<p>");
         tt__html_text(out, name);
-        if (status == TT_OK && n) {
-            tt__str_addf(out, ": %zu faster, %zu slower, %zu within the noise.</p>\n",
-                         by_kind[TT__CHANGE_FASTER], by_kind[TT__CHANGE_SLOWER], by_kind[TT__CHANGE_NONE]);
-            draw_changes(out, name, changes, n, CHANGES_BYTES / (r->n - 1));
+        if (n) {
+            tt__str_addf(out, ": %zu faster, %zu slower, %zu within the noise.</p>\n", faster, slower, same);
+            draw_changes(out, name, c, n);
         } else {
             tt__str_add(out, ": they have no problem in common.</p>\n");
         }
         tt__str_add(out, "</section>\n");
-        free(changes);
+        free(c);
         TT_TRY(status);
     }
     return TT_OK;
@@ -241,10 +315,8 @@ static void section_environment(tt__str *out, const tt__page *page) {
     tt__str_add(out, "<section><h2>Environment</h2>\n");
     for (size_t k = 0; k < r->n && k < SUBJECTS_MAX; k++) {
         const tt__subject *s = &r->subjects[k];
-        const tt__winner *w = NULL;
+        const tt__winner *w = &s->newest;
         char gpu[TT__GPU_TEXT_MAX];
-        for (size_t i = 0; i < s->n; i++)
-            w = !w || s->winners[i].unix_ms > w->unix_ms ? &s->winners[i] : w;
         tt__str_add(out, "<dl class=facts>");
         tt__html_fact(out, "file", "%s", s->source->name);
         tt__html_fact(out, "GPU", "%s", tt__gpu_text(gpu, &s->gpu));
@@ -254,7 +326,7 @@ static void section_environment(tt__str *out, const tt__page *page) {
                       (double)s->gpu.l2_bytes / 1e6);
         if (s->gpu.peak_gbps > 0)
             tt__html_fact(out, "theoretical peak", "%.0f GB/s", s->gpu.peak_gbps);
-        if (w) {
+        if (s->n) {
             tt__html_fact(out, "driver", "%s, NVRTC %s, method %s", w->env.driver, w->env.nvrtc,
                           w->env.library);
             tt__html_fact(out, "newest winner", "%s, %s", w->source,
@@ -276,9 +348,9 @@ static void section_head(tt__str *out, const tt__page *page) {
     if (r->n > SUBJECTS_MAX)
         tt__str_addf(out, " and %zu more", r->n - SUBJECTS_MAX);
     tt__str_add(out, "</h1><p>");
-    tt__html_textf(out, "%zu winner%s.", page->n, page->n == 1 ? "" : "s");
+    tt__html_textf(out, "%zu winner%s.", page->n_winners, page->n_winners == 1 ? "" : "s");
     if (page->n) {
-        const tt__env *env = &page->items[0].w->env;
+        const tt__env *env = &page->items[0].w.env;
         tt__html_textf(out, " Driver %s, NVRTC %s.", *env->driver ? env->driver : "unknown",
                        *env->nvrtc ? env->nvrtc : "unknown");
     }
@@ -297,26 +369,19 @@ static tt_status add_page(tt__str *out, const tt__page *page) {
     TT_TRY(section_changes(out, page));
     section_winners(out, page);
     for (size_t i = 0; i < page->n; i++)
-        tt__str_add(out, page->items[i].detailed ? tt__str_text(&page->items[i].section) : "");
-    tt__html_unsolved(out, page);
+        if (page->items[i].detailed)
+            TT_TRY(tt__html_problem_section(out, page->r, &page->items[i]));
+    TT_TRY(tt__html_unsolved(out, page));
     section_environment(out, page);
     tt__str_add(out, "</main></body></html>\n");
     return tt__str_check(out);
 }
 
-/* The page is written twice: first without details, to see what room they have. */
 tt_status tt__report_html(tt__str *out, const tt__report *r) {
     tt__page page;
-    tt__str bare = {0};
-    tt_status status = tt__page_open(&page, r);
-    if (status == TT_OK)
-        status = add_page(&bare, &page);
-    size_t used = bare.len + page.n_rows * LINK_BYTES;
-    if (status == TT_OK)
-        status = tt__page_fill(&page, used < TT__PAGE_BYTES ? TT__PAGE_BYTES - used : 0);
+    tt_status status = open_page(&page, r);
     if (status == TT_OK)
         status = add_page(out, &page);
-    tt__str_free(&bare);
-    tt__page_close(&page);
+    close_page(&page);
     return status;
 }

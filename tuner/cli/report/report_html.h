@@ -1,11 +1,26 @@
 /*
- * Parts of the page that several sections write.
+ * The page: which winners it shows, and parts that several sections write. However many winners a store has,
+ * rows of the table and details are only of those that come first. These are, of each operation, those with
+ * the most trials.
  */
 #ifndef TT_TUNER_CLI_REPORT_REPORT_HTML_H
 #define TT_TUNER_CLI_REPORT_REPORT_HTML_H
 
 #include "kernel/space/problem_text.h"
-#include "tuner/cli/report/report_page.h"
+#include "tuner/cli/report/report.h"
+
+typedef struct tt__page_item {
+    const tt__subject *s;
+    size_t at; /* of the subject's winners */
+    tt__winner w;
+    bool detailed; /* it has a section */
+} tt__page_item;
+
+typedef struct tt__page {
+    const tt__report *r;
+    size_t n_winners, n, n_detailed; /* n_winners: of the report; n: that are shown */
+    tt__page_item *items;            /* in the order of the report */
+} tt__page;
 
 /* "4096x4096, warm, not verified". Returns out. */
 enum { TT__HTML_PROBLEM_MAX = TT__PROBLEM_TEXT_MAX + 32 };
@@ -23,9 +38,7 @@ void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item);
 /* Begins a table. A title with a `#` is of numbers; NULL: no such column. */
 void tt__html_table(tt__str *out, const char *name, const char *const *titles, size_t n);
 /* The section about problems without a winner. */
-void tt__html_unsolved(tt__str *out, const tt__page *page);
-/* A winner's row of the table. `defaults`: with the column for them. */
-void tt__html_winner_row(tt__str *out, const tt__report *r, const tt__page_item *item, bool defaults);
+tt_status tt__html_unsolved(tt__str *out, const tt__page *page);
 /* The section about its problem. */
 tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__page_item *item);
 

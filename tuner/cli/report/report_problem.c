@@ -6,7 +6,6 @@
 
 #include "base/number.h"
 #include "tuner/cli/report/report_figures.h"
-#include "tuner/cli/report/report_html.h"
 #include "tuner/cli/report/report_svg.h"
 
 enum { ROWS_MAX = 10 };
@@ -90,8 +89,8 @@ static void figure_importance(tt__str *out, const tt__details *d) {
                "Share of the spread of %s that each explains: alone, and (light) together with one other. "
                "%s and %s explain %.0f%% in all, %.0f%% needs three or more, or is noise.",
                d->w->kernel, a->name, b->name,
-               (a->share + b->share + d->importance.pair[d->pair[0]][d->pair[1]]) * 100,
-               d->importance.rest * 100);
+               (a->share + b->share + d->importance->pair[d->pair[0]][d->pair[1]]) * 100,
+               d->importance->rest * 100);
     tt__figure_open(out, "Which parameters matter", note);
     tt__svg_bars(out, name, rows, n);
     tt__figure_close(out);
@@ -202,7 +201,7 @@ static void add_config(tt__str *out, const char *config) {
 }
 
 tt_status tt__html_problem_section(tt__str *out, const tt__report *r, const tt__page_item *item) {
-    const tt__winner *w = item->w;
+    const tt__winner *w = &item->w;
     const tt__subject *s = item->s;
     char text[TT__HTML_PROBLEM_MAX], where[TT__HTML_SUBJECT_MAX];
     tt__details *d;

@@ -22,10 +22,22 @@ tt_status tt__report_command(tt__str *out, const tt__problem *p, const char *ker
     return status;
 }
 
-static void add_row(tt__str *out, const tt__unsolved *u) {
+enum { ROWS_MAX = 50 };
+
+typedef struct unsolved_rows {
+    tt__str *out;
+    size_t n;
+} unsolved_rows;
+
+static tt_status add_row(void *user, const tt__unsolved *u) {
+    unsolved_rows *rows = user;
+    tt__str *out = rows->out;
     char text[TT__HTML_PROBLEM_MAX];
     tt__str command = {0};
     bool passed = u->passed > 0;
+    if (rows->n == ROWS_MAX)
+        return TT_OK;
+    rows->n++;
     tt__str_add(out, "<tr><td>");
     tt__html_textf(out, "%s %s", u->problem.op, tt__html_problem(text, &u->problem));
     tt__str_addf(out, "</td><td class=num>%lld</td><td class=num>%lld</td><td class=config>",
@@ -42,25 +54,24 @@ static void add_row(tt__str *out, const tt__unsolved *u) {
     out->failed |= command.failed;
     tt__str_free(&command);
     tt__str_add(out, "</td></tr>\n");
+    return TT_OK;
 }
 
-void tt__html_unsolved(tt__str *out, const tt__page *page) {
+tt_status tt__html_unsolved(tt__str *out, const tt__page *page) {
     static const char *const titles[] = {"problem", "#tried", "#failed", "the first reason", "what to do"};
-    enum { ROOM = 20000 };
-    size_t n = 0, shown = 0;
+    unsolved_rows rows = {.out = out};
+    size_t n = 0;
     for (size_t k = 0; k < page->r->n; k++)
         n += page->r->subjects[k].n_unsolved;
     if (n == 0)
-        return;
+        return TT_OK;
     tt__str_addf(out, "<section><h2>Without a winner</h2>\n<p>%zu problem%s tried, and nothing won.</p>\n", n,
                  n == 1 ? " was" : "s were");
     tt__html_table(out, "Problems without a winner", titles, sizeof titles / sizeof *titles);
-    size_t begin = out->written + out->len;
     for (size_t k = 0; k < page->r->n; k++)
-        for (size_t i = 0; i < page->r->subjects[k].n_unsolved && out->written + out->len - begin < ROOM;
-             i++, shown++)
-            add_row(out, &page->r->subjects[k].unsolved[i]);
-    if (shown < n)
-        tt__str_addf(out, "<tr><td>and %zu more: <code>--csv</code> has all</td></tr>\n", n - shown);
+        TT_TRY(tt__subject_unsolved(&page->r->subjects[k], add_row, &rows));
+    if (rows.n < n)
+        tt__str_addf(out, "<tr><td>and %zu more: <code>--csv</code> has all</td></tr>\n", n - rows.n);
     tt__str_add(out, "</tbody></table></div></section>\n");
+    return TT_OK;
 }
