@@ -126,6 +126,9 @@ typedef struct tt_open_opts {
      * default if `lock_default` is 1. Leave db_path and tune_budget_s out. NULL: no lock. */
     const char *lock_file;
     int lock_default;
+    /* How many plans tt_transpose and tt_permute keep. Those that were not used lately are given up first. 0:
+     * 4096, which take some 15 MB of host memory. */
+    int plans_kept;
 } tt_open_opts;
 
 /* Opens the store and creates it if needed. Needs no GPU. `opts` may be NULL. Two more layers are only read:
@@ -319,8 +322,13 @@ TT_API tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, siz
  * one is no multiple of the element size).
  *
  * A cached plan is found without a lock or an allocation, from any number of threads at once. It stays in use
- * until tt_close, even if tuning finds a better one. While `stream` is captured, only a cached plan can be
- * used. Otherwise the call returns TT_E_CAPTURE, and the capture goes on. */
+ * even if tuning finds a better one, until tt_close, or until it is given up for others
+ * (tt_open_opts.plans_kept). While `stream` is captured, only a cached plan can be used. Otherwise the call
+ * returns TT_E_CAPTURE, and the capture goes on.
+ *
+ * The code of a cached plan stays loaded until tt_close, also if the plan is given up, because a launch may be
+ * in flight, and a graph may have captured it. So a captured graph works until tt_close. Shapes share code,
+ * so their number does not matter. */
 TT_API tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
                               CUstream stream);
 

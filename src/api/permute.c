@@ -66,8 +66,10 @@ tt_status tt_permute(tt_ctx *ctx, const tt_permutation *permutation, CUdeviceptr
     TT_TRY(tt__driver_open(&cu));
     TT_TRY(tt__device_context_id(&context, cu));
     make_key(&key, &p, context, align);
-    tt_plan *plan = tt__plan_cache_find(&ctx->plans, &key);
+    tt_plan *plan = tt__plan_cache_enter(&ctx->plans, &key);
     if (!plan)
         TT_TRY(new_plan(ctx, &p, &key, align, stream, &plan));
-    return tt_plan_launch(plan, dst, src, stream);
+    const tt_status status = tt_plan_launch(plan, dst, src, stream);
+    tt__plan_cache_leave();
+    return status;
 }

@@ -26,31 +26,41 @@ tt_status tt__not_capturing(const tt__driver *cu, const tt__problem *p, const ch
         tt__problem_text(text, p), tt__problem_elem_size(p), tt__problem_align(p), call);
 }
 
+/* If memory is short, the other plans are given up. */
+static tt_status make_plan(tt_ctx *ctx, const tt__problem *p, tt_plan **out) {
+    tt_status status = tt__plan_make(out, ctx, &ctx->templates, p);
+    if (status != TT_E_NO_MEMORY)
+        return status;
+    tt__plan_cache_clear(&ctx->plans);
+    return tt__plan_make(out, ctx, &ctx->templates, p);
+}
+
 /* Call under ctx->making. The plan may exist already: another thread made it, or the caller described the
  * same problem with other fields before. */
-static tt_status add_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
-                          const tt__problem *p, tt_plan **out) {
-    if ((*out = tt__plan_cache_find(&ctx->plans, asked)))
+static tt_status enter_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
+                            const tt__problem *p, tt_plan **out) {
+    if ((*out = tt__plan_cache_enter_any(&ctx->plans, asked, full)))
         return TT_OK;
-    *out = tt__plan_cache_find(&ctx->plans, full);
-    if (!*out) {
-        TT_TRY(tt__plan_make(out, ctx, &ctx->templates, p));
-        tt_status status = tt__plan_cache_add(&ctx->plans, full, *out, true);
-        if (status != TT_OK) {
-            tt_plan_free(out);
-            return status;
-        }
-    }
-    return memcmp(asked, full, sizeof *asked) == 0 ? TT_OK
-                                                   : tt__plan_cache_add(&ctx->plans, asked, *out, false);
+    TT_TRY(make_plan(ctx, p, out));
+    tt__module_pin((*out)->module); /* a graph that captured the plan may outlive it */
+    tt__plan_cache_add(&ctx->plans, full, *out);
+    *out = tt__plan_cache_enter_any(&ctx->plans, asked, full);
+    return TT_OK;
+}
+
+static bool has_plan(tt_ctx *ctx, const tt__plan_key *key) {
+    const bool yes = tt__plan_cache_enter(&ctx->plans, key);
+    if (yes)
+        tt__plan_cache_leave();
+    return yes;
 }
 
 tt_status tt__new_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full, const tt__problem *p,
                        tt_plan **out) {
-    if (!tt__plan_cache_find(&ctx->plans, full))
+    if (!has_plan(ctx, full))
         tt__first_use(ctx, &ctx->templates, p);
     pthread_mutex_lock(&ctx->making);
-    tt_status status = add_plan(ctx, asked, full, p, out);
+    tt_status status = enter_plan(ctx, asked, full, p, out);
     pthread_mutex_unlock(&ctx->making);
     return status;
 }
@@ -67,7 +77,7 @@ static __attribute__((noinline)) tt_status new_plan(tt_ctx *ctx, const tt_proble
     TT_TRY(tt__matrix_align(&p, base_align));
     tt_problem matrix = tt__matrix_of(&p);
     tt__matrix_key(&full, &matrix, asked->words[TT__PLAN_KEY_CONTEXT], matrix.align);
-    if (!tt__plan_cache_find(&ctx->plans, &full))
+    if (!has_plan(ctx, &full))
         TT_TRY(tt__not_capturing(cu, &p, "tt_transpose", stream));
     return tt__new_plan(ctx, asked, &full, &p, out);
 }
@@ -98,9 +108,12 @@ tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, 
     TT_TRY(tt__driver_open(&cu));
     TT_TRY(tt__device_context_id(&context, cu));
     tt__matrix_key(&key, problem, context, base_align);
-    tt_plan *plan = tt__plan_cache_find(&ctx->plans, &key);
+    tt_plan *plan = tt__plan_cache_enter(&ctx->plans, &key);
     if (!plan)
         TT_TRY(new_plan(ctx, problem, &key, base_align, stream, &plan));
-    return plan->needs_scratch ? tt__plan_launch_with(plan, dst, src, problem->scratch, stream)
-                               : tt_plan_launch(plan, dst, src, stream);
+    const tt_status status = plan->needs_scratch
+                                 ? tt__plan_launch_with(plan, dst, src, problem->scratch, stream)
+                                 : tt_plan_launch(plan, dst, src, stream);
+    tt__plan_cache_leave();
+    return status;
 }

@@ -17,7 +17,7 @@ static inline int tt__align_of(CUdeviceptr dst, CUdeviceptr src) {
 /* TT_E_CAPTURE: the stream is being captured. `call` is the public function, for the message. */
 tt_status tt__not_capturing(const tt__driver *cu, const tt__problem *p, const char *call, CUstream stream);
 /* Tunes the problem if the context says so, and makes its plan. Adds it under the key `full`, and under the
- * key as the caller wrote it. */
+ * key as the caller wrote it, and enters as tt__plan_cache_enter. */
 tt_status tt__new_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full, const tt__problem *p,
                        tt_plan **out);
 

@@ -10,7 +10,10 @@
 #include "dispatch/first_use.h"
 #include "dispatch/knowledge.h"
 #include "dispatch/layers.h"
+#include "dispatch/modules.h"
 #include "kernel/load/set.h"
+
+enum { PLANS_KEPT = 4096, PLANS_KEPT_MAX = 1 << 20 }; /* some 4 KB each */
 
 static tt_status check_opts(const tt_open_opts *opts, tt__tune_fn tune) {
     if (!(opts->tune_budget_s >= 0 && opts->tune_budget_s <= 86400))
@@ -29,6 +32,9 @@ static tt_status check_opts(const tt_open_opts *opts, tt__tune_fn tune) {
                         opts->lock_file);
     if (opts->lock_default && !opts->lock_file)
         return tt__fail(TT_E_INVALID, "lock_default is %d, but there is no lock_file", opts->lock_default);
+    if (opts->plans_kept < 0 || opts->plans_kept > PLANS_KEPT_MAX)
+        return tt__fail(TT_E_INVALID, "plans_kept is %d: it must be from 1 to %d, or 0 for %d",
+                        opts->plans_kept, PLANS_KEPT_MAX, PLANS_KEPT);
     return TT_OK;
 }
 
@@ -94,6 +100,10 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
         tt__copy(ctx->gpu_name, sizeof ctx->gpu_name, opts->gpu);
     tt_status status = tt__template_set_open_unread(&ctx->templates, opts->templates, opts->n_templates);
     if (status == TT_OK)
+        status = tt__plan_cache_open(&ctx->plans, opts->plans_kept ? (size_t)opts->plans_kept : PLANS_KEPT);
+    if (status == TT_OK)
+        status = tt__modules_open(&ctx->modules);
+    if (status == TT_OK)
         status = tt__knowledge_open(&ctx->knowledge);
     if (status == TT_OK)
         status = open_store(ctx, opts);
@@ -110,6 +120,7 @@ void tt__context_close(tt_ctx *ctx) {
     if (ctx->store && tt__store_forked(ctx->store)) /* what it holds of CUDA and SQLite is the parent's */
         return;
     tt__plan_cache_free(&ctx->plans);
+    tt__modules_close(ctx->modules);
     tt__knowledge_close(ctx->knowledge);
     tt__store_close(&ctx->system);
     tt__first_use_free(ctx);

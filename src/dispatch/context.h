@@ -12,6 +12,7 @@
 #include "kernel/model/template.h"
 
 struct tt__knowledge;
+struct tt__modules;
 struct tt__tuned;
 
 /* Tunes one problem with these templates on a device, for about so many seconds, and stores the results. */
@@ -36,6 +37,7 @@ struct tt_ctx {
     bool no_early_launch;
     bool locked, lock_default; /* the store is a lock file; what it lacks gets the default */
     tt__plan_cache plans;
+    struct tt__modules *modules;
     struct tt__knowledge *knowledge;
     struct tt__tuned *tuned; /* first_use.c's */
 };

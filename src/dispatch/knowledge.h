@@ -43,7 +43,7 @@ void tt__knowledge_note(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, c
 bool tt__snapshot_has(const tt__snapshot *known, tt__layer layer, const tt__problem *p);
 /* The winner of the very problem on this GPU in a layer. */
 bool tt__snapshot_winner(const tt__snapshot *known, tt__layer layer, const tt__gpu *gpu, const tt__problem *p,
-                      tt__winner *out);
+                         tt__winner *out);
 
 typedef struct tt__lead {
     double distance; /* tt__operation_distance, plus a distance for another GPU or regime */
@@ -59,7 +59,7 @@ enum { TT__LEADS_MAX = 64 };
  *
  * It looks at no more than some 30,000 winners, those whose first number is nearest. */
 size_t tt__snapshot_near(tt__lead leads[TT__LEADS_MAX], const tt__snapshot *known, const tt__operation *op,
-                      const tt__gpu *gpu, const tt__problem *p, bool anything, double within);
+                         const tt__gpu *gpu, const tt__problem *p, bool anything, double within);
 /* The winner of a lead. What ranks no winner, such as figures of the copy, is 0. */
 void tt__snapshot_fetch(const tt__snapshot *known, const tt__lead *lead, tt__winner *out);
 

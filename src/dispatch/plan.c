@@ -21,6 +21,7 @@ typedef struct making {
     const tt__problem *problem;
     tt__gpu gpu;
     tt__candidate candidate;
+    tt__module_key key;
     tt__str cubin;     /* empty: not in the store */
     char refused[256]; /* why the stored cubin cannot be used, or "" */
 } making;
@@ -34,20 +35,20 @@ static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
     return TT_OK;
 }
 
-/* Looks the configuration up, and its cubin. */
 static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
-    bool found;
     tt_choice *choice = &plan->choice;
     TT_TRY(tt__knowledge_gpu(ctx, &m->gpu));
     TT_TRY(tt__ladder(ctx, m->templates, &m->gpu, m->problem, choice, &m->candidate));
-    pthread_mutex_lock(&ctx->lock);
-    tt_status status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found);
-    if (status != TT_OK)
-        status = refuse_stored(m, status, TT_E_DB);
-    if (status == TT_OK && choice->match > TT_MATCH_STALE)
+    if (choice->match > TT_MATCH_STALE && ctx->tune_budget_s > 0) {
+        pthread_mutex_lock(&ctx->lock);
         tt__first_use_note(ctx, m->templates, m->problem, choice->why, sizeof choice->why);
-    pthread_mutex_unlock(&ctx->lock);
-    return status;
+        pthread_mutex_unlock(&ctx->lock);
+    }
+    m->key = (tt__module_key){
+        .t = m->candidate.t, .cc = m->gpu.cc, .elem_size = tt__problem_elem_size(m->problem)};
+    tt__config_build(m->key.build, &m->candidate, m->problem);
+    plan->launch = m->candidate.launch;
+    return TT_OK;
 }
 
 /* Is the cubin for this problem alone, although nobody tuned it? A program may ask for any number of these.
@@ -64,16 +65,14 @@ static bool is_for_once(const tt_choice *choice, const making *m) {
 static tt_status keep_cubin(tt_ctx *ctx, const tt_choice *choice, const making *m, const char *options,
                             int n) {
     const tt__candidate *c = &m->candidate;
-    char key[TT__HASH_SIZE], build[TT__BUILD_MAX];
+    char key[TT__HASH_SIZE];
     if (ctx->read_only || is_for_once(choice, m))
         return TT_OK;
     tt__cubin_key(key, c->t->source, options, n, m->gpu.cc, tt__nvrtc_version());
-    tt__config_build(build, c, m->problem);
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
     if (status == TT_OK)
-        status = tt__store_cubin_link(ctx->store, c->t->hash, build, tt__problem_elem_size(m->problem),
-                                      m->gpu.cc, key);
+        status = tt__store_cubin_link(ctx->store, c->t->hash, m->key.build, m->key.elem_size, m->key.cc, key);
     pthread_mutex_unlock(&ctx->lock);
     return status == TT_E_DB ? TT_OK : status;
 }
@@ -93,34 +92,59 @@ out:
     return status;
 }
 
-/* Relaxed mode: the driver's allocations while loading must not disturb a capture in any thread. */
-static tt_status load(tt_plan *plan, const making *m) {
-    const tt__candidate *c = &m->candidate;
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
-                        "cuThreadExchangeStreamCaptureMode"));
-    tt_status status =
-        tt__kernel_load(&plan->kernel, plan->cu, m->cubin.text, m->cubin.len, &c->t->symbols, &c->launch);
-    plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
-    return status;
+static tt_status load(tt_plan *plan, tt_ctx *ctx, const making *m) {
+    tt__kernel loaded;
+    TT_TRY(
+        tt__kernel_load(&loaded, plan->cu, m->cubin.text, m->cubin.len, &m->key.t->symbols, &plan->launch));
+    TT_TRY(
+        tt__module_add(&plan->module, ctx->modules, plan->n_constants ? NULL : &m->key, plan->cu, &loaded));
+    plan->kernel = loaded;
+    return TT_OK;
 }
 
 /* A stored cubin is preferred, even from another version of NVRTC, because it was measured. */
 static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
+    bool found;
+    pthread_mutex_lock(&ctx->lock);
+    tt_status status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found);
+    if (status != TT_OK)
+        status = refuse_stored(m, status, TT_E_DB);
+    pthread_mutex_unlock(&ctx->lock);
+    TT_TRY(status);
     if (m->cubin.len) {
-        tt_status status = load(plan, m);
+        status = load(plan, ctx, m);
         if (status == TT_OK)
             return TT_OK;
         TT_TRY(refuse_stored(m, status, TT_E_CUDA));
     }
     TT_TRY(compile_cubin(ctx, &plan->choice, m));
-    return load(plan, m);
+    return load(plan, ctx, m);
+}
+
+/* The code that another plan has loaded, or new. Constants are data in the code, so a plan with constants
+ * shares none. Relaxed mode: the driver's allocations while loading must not disturb a capture in any thread.
+ */
+static tt_status get_code(tt_plan *plan, tt_ctx *ctx, making *m) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
+                        "cuThreadExchangeStreamCaptureMode"));
+    tt_status status = TT_OK;
+    if (!plan->n_constants)
+        status =
+            tt__module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch);
+    if (status == TT_OK && !plan->module)
+        status = compile_and_load(plan, ctx, m);
+    plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
+    return status;
 }
 
 /* Notes the arguments that the caller must give. */
 static tt_status note_parameters(tt_plan *plan, const making *m) {
     tt__workload w;
     TT_TRY(tt__workload_arrays(&w, m->candidate.t, &m->gpu, m->problem, m->candidate.config));
+    plan->parameters = calloc((size_t)w.n + 1, sizeof *plan->parameters);
+    if (!plan->parameters)
+        return tt__fail_memory((size_t)w.n * sizeof *plan->parameters);
     for (int i = 0; i < w.n; i++) {
         const tt__array *a = &w.arrays[i];
         if (a->direction == TT__CONSTANT)
@@ -156,8 +180,7 @@ tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *temp
     TT_GOTO(tt__driver_open(&plan->cu));
     TT_GOTO(choose(plan, ctx, &m));
     TT_GOTO(note_parameters(plan, &m));
-    TT_GOTO(compile_and_load(plan, ctx, &m));
-    plan->launch = m.candidate.launch;
+    TT_GOTO(get_code(plan, ctx, &m));
     for (int i = 0; i < plan->launch.n_passes; i++)
         plan->launch.passes[i].early &= !ctx->no_early_launch;
     tt__kernel_constants(plan->constants, &plan->launch);
@@ -165,11 +188,12 @@ tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *temp
 out:
     tt__str_free(&m.cubin);
     if (status != TT_OK)
-        free(plan);
+        tt__plan_free(plan);
     return status;
 }
 
 void tt__plan_free(tt_plan *plan) {
-    tt__kernel_unload(&plan->kernel, plan->cu);
+    tt__module_release(plan->module);
+    free(plan->parameters);
     free(plan);
 }

@@ -5,7 +5,7 @@
 #define TT_DISPATCH_PLAN_H
 
 #include "dispatch/context.h"
-#include "gpu/kernel.h"
+#include "dispatch/modules.h"
 
 /* An argument of a launch, in the order of the operation's declarations. */
 typedef struct tt__parameter {
@@ -19,7 +19,8 @@ typedef struct tt__parameter {
 struct tt_plan {
     const tt__driver *cu;
     CUdeviceptr misaligned; /* bits that must be zero in every address */
-    tt__kernel kernel;
+    tt__module *module;
+    tt__kernel kernel; /* the module's code in the plan's CUDA context */
     tt__arg_value constants[TT__ARGS_MAX];
     tt__launch launch;
     tt_choice choice;
@@ -28,8 +29,9 @@ struct tt_plan {
     CUdeviceptr scratch;           /* which tt_plan_launch uses; 0: none yet */
     bool of_user;                  /* a user's file declares its operation */
     int n_parameters, n_constants; /* constants stand behind the others */
-    tt__parameter parameters[TT__OPERANDS_MAX];
-    uint64_t missing; /* a bit for each constant that has no data yet */
+    tt__parameter *parameters;
+    uint64_t missing;    /* a bit for each constant that has no data yet */
+    tt__plan_entry kept; /* plan_cache.c's */
 };
 
 /* The same as tt_plan_create, without tuning. It holds ctx->lock while it uses the store, and not while it

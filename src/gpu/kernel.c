@@ -27,11 +27,11 @@ tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, cons
 }
 
 static tt_status take_function(tt__kernel *out, const tt__driver *cu, const char *name, int i) {
-    CUkernel handle;
     int regs, shared;
-    TT_TRY(
-        tt__cu_check(cu->cuLibraryGetKernel(&handle, out->library, name), "cuLibraryGetKernel (%s)", name));
-    TT_TRY(tt__cu_check(cu->cuKernelGetFunction(&out->fns[i], handle), "cuKernelGetFunction (%s)", name));
+    TT_TRY(tt__cu_check(cu->cuLibraryGetKernel(&out->handles[i], out->library, name),
+                        "cuLibraryGetKernel (%s)", name));
+    TT_TRY(tt__cu_check(cu->cuKernelGetFunction(&out->fns[i], out->handles[i]), "cuKernelGetFunction (%s)",
+                        name));
     /* This call also loads a lazily loaded function, so that no timing includes it. */
     TT_TRY(tt__cu_check(cu->cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, out->fns[i]),
                         "cuFuncGetAttribute (%s)", name));
@@ -77,6 +77,22 @@ tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cub
 out:
     tt__kernel_unload(out, cu);
     return status;
+}
+
+/* Launches of one function share its limit, so it must never fall: what the driver allows counts. */
+tt_status tt__kernel_share(tt__kernel *out, const tt__kernel *loaded, const tt__driver *cu,
+                           const tt__symbols *symbols, const tt__launch *launch) {
+    *out = *loaded;
+    for (int i = 0; i < out->n_passes; i++) {
+        int allowed;
+        TT_TRY(tt__cu_check(cu->cuKernelGetFunction(&out->fns[i], out->handles[i]),
+                            "cuKernelGetFunction (%s)", symbols->name[i]));
+        TT_TRY(tt__cu_check(
+            cu->cuFuncGetAttribute(&allowed, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, out->fns[i]),
+            "cuFuncGetAttribute (%s)", symbols->name[i]));
+        out->shared_bytes[i] = (unsigned)allowed;
+    }
+    return tt__kernel_allow_shared(out, cu, symbols, launch);
 }
 
 tt_status tt__kernel_constant(CUdeviceptr *out, const tt__kernel *kernel, const tt__driver *cu,

@@ -12,6 +12,7 @@
 typedef struct tt__kernel {
     CUlibrary library;
     int n_passes;
+    CUkernel handles[TT__PASSES_MAX]; /* of no context */
     CUfunction fns[TT__PASSES_MAX];
     unsigned shared_bytes[TT__PASSES_MAX]; /* dynamic shared memory that each function is allowed to use; 0:
                                               the default limit */
@@ -25,6 +26,10 @@ typedef struct tt__kernel {
  * function's parameters in number or size, if the driver can tell. After an error nothing stays loaded. */
 tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, size_t n,
                           const tt__symbols *symbols, const tt__launch *launch);
+/* The same code in the current context, for another launch of the same passes. It borrows the library and
+ * the names from `loaded`, and is not to be unloaded. One thread at a time may do so with a library. */
+tt_status tt__kernel_share(tt__kernel *out, const tt__kernel *loaded, const tt__driver *cu,
+                           const tt__symbols *symbols, const tt__launch *launch);
 /* Raises the allowed dynamic shared memory if this launch needs more. */
 tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
                                   const tt__launch *launch);

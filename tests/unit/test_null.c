@@ -116,7 +116,7 @@ static void with_a_plan(void **state) {
     (void)state;
     static const char no_plan[] = "the plan is NULL: tt_plan_create makes one";
     tt_argument argument = TT_INIT(tt_argument);
-    tt_plan plan = {.n_parameters = 1, .of_user = true, .parameters = {{.name = "x"}}};
+    tt_plan plan = {.n_parameters = 1, .of_user = true, .parameters = &(tt__parameter){.name = "x"}};
     void *args[] = {NULL};
     int data = 0;
     REFUSED(tt_plan_launch(NULL, 4096, 8192, NULL), no_plan);

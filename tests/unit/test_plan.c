@@ -55,7 +55,7 @@ static void constants_arrive_before_launches(void **state) {
                     .launch = {.n_passes = 1},
                     .n_buffers = 2,
                     .n_constants = 1,
-                    .parameters = {{.name = "weights", .bytes = sizeof constant}},
+                    .parameters = &(tt__parameter){.name = "weights", .bytes = sizeof constant},
                     .missing = 1};
     for (int i = 1; i <= 2; i++) {
         assert_int_equal(tt_plan_set_constant(&plan, "weights", &i, sizeof i), TT_OK);

@@ -1,27 +1,30 @@
 /*
- * The plan cache alone: threads look up while one adds. Run it under ThreadSanitizer. With a driver a race
- * would not show, because the driver's lock puts all calls in order.
+ * The plan cache alone: threads look up while one adds and gives up. Run it under ThreadSanitizer and
+ * AddressSanitizer. With a driver a race would not show, because the driver's lock puts all calls in order.
  */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "api/matrix.h"
+#include "dispatch/plan.h"
 
-enum { PLANS = 3000, READERS = 6 };
+enum { PLANS = 3000, READERS = 6, SMALL = 64, HOT = 5 };
 
 static tt__plan_cache cache;
 static _Atomic int added;
 
-/* Plans are told apart and never looked into: any address will do. */
-static char plans[PLANS];
-
+/* A plan that is told apart by a number. */
 static tt_plan *plan(int i) {
-    return (tt_plan *)(void *)&plans[i];
+    tt_plan *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    p->n_buffers = i;
+    return p;
 }
 
 static tt__plan_key key_of(int i) {
@@ -33,26 +36,40 @@ static tt__plan_key key_of(int i) {
     return key;
 }
 
+/* Its number, or -1: it is not there. */
+static int find(int i) {
+    const tt__plan_key key = key_of(i);
+    const tt_plan *p = tt__plan_cache_enter(&cache, &key);
+    const int number = p ? p->n_buffers : -1;
+    if (p)
+        tt__plan_cache_leave();
+    return number;
+}
+
+static void add(int i) {
+    const tt__plan_key key = key_of(i);
+    tt__plan_cache_add(&cache, &key, plan(i));
+}
+
+/* What is found is right, and while nothing is given up, everything is found. */
 static void *read_all(void *arg) {
-    (void)arg;
     for (int n; (n = added) < PLANS;)
-        for (int i = 0; i < PLANS; i += 7) {
-            tt__plan_key key = key_of(i);
-            tt_plan *found = tt__plan_cache_find(&cache, &key);
-            if (found ? found != plan(i) : i < n)
+        for (int i = 0; i < PLANS; i += arg ? 1 : 7) {
+            const int found = find(i);
+            if (found >= 0 ? found != i : !arg && i < n)
                 return &cache;
         }
     return NULL;
 }
 
-static void found_while_others_are_added(void **state) {
-    (void)state;
+static void read_while_adding(size_t cap, void *arg) {
     pthread_t readers[READERS];
+    added = 0;
+    assert_int_equal(tt__plan_cache_open(&cache, cap), TT_OK);
     for (int i = 0; i < READERS; i++)
-        assert_int_equal(pthread_create(&readers[i], NULL, read_all, NULL), 0);
+        assert_int_equal(pthread_create(&readers[i], NULL, read_all, arg), 0);
     for (int i = 0; i < PLANS; i++) {
-        tt__plan_key key = key_of(i);
-        assert_int_equal(tt__plan_cache_add(&cache, &key, plan(i), false), TT_OK);
+        add(i);
         added = i + 1;
     }
     for (int i = 0; i < READERS; i++) {
@@ -60,13 +77,90 @@ static void found_while_others_are_added(void **state) {
         pthread_join(readers[i], &wrong);
         assert_null(wrong);
     }
+}
+
+static void found_while_others_are_added(void **state) {
+    (void)state;
+    read_while_adding(PLANS, NULL);
+    for (int i = 0; i < PLANS; i++)
+        assert_int_equal(find(i), i);
+    tt__plan_cache_free(&cache);
+}
+
+/* Readers use plans that are given up meanwhile. */
+static void used_while_others_are_given_up(void **state) {
+    (void)state;
+    read_while_adding(SMALL, &cache);
+    int n = 0;
+    for (int i = 0; i < PLANS; i++)
+        n += find(i) == i;
+    assert_int_equal(n, SMALL);
+    assert_int_equal(find(PLANS - 1), PLANS - 1);
+    tt__plan_cache_free(&cache);
+}
+
+/* What is used again and again stays, however many others come. */
+static void the_least_used_go_first(void **state) {
+    (void)state;
+    assert_int_equal(tt__plan_cache_open(&cache, SMALL), TT_OK);
     for (int i = 0; i < PLANS; i++) {
-        tt__plan_key key = key_of(i);
-        assert_ptr_equal(tt__plan_cache_find(&cache, &key), plan(i));
+        add(i);
+        for (int k = 0; k < HOT && k < i; k++)
+            assert_int_equal(find(k), k);
     }
     tt__plan_cache_free(&cache);
-    tt__plan_key key = key_of(0);
-    assert_null(tt__plan_cache_find(&cache, &key));
+}
+
+static size_t n_waiting(void) {
+    size_t n = 0;
+    for (const tt__plan_entry *e = cache.waiting; e; e = e->given_up)
+        n++;
+    for (const tt__plan_entry *e = cache.given_up; e; e = e->given_up)
+        n++;
+    return n;
+}
+
+/* A plan that a thread uses outlives its place in the cache, and is freed after that. */
+static void a_plan_in_use_stays(void **state) {
+    (void)state;
+    const tt__plan_key key = key_of(0);
+    assert_int_equal(tt__plan_cache_open(&cache, 1), TT_OK);
+    add(0);
+    const tt_plan *used = tt__plan_cache_enter(&cache, &key);
+    assert_non_null(used);
+    for (int i = 1; i < HOT; i++)
+        add(i);
+    assert_int_equal(find(0), -1);
+    assert_int_equal(used->n_buffers, 0);
+    assert_int_equal(n_waiting(), HOT - 1);
+    tt__plan_cache_leave();
+    add(HOT);
+    assert_int_equal(n_waiting(), 0);
+    tt__plan_cache_clear(&cache);
+    assert_int_equal(find(HOT), -1);
+    assert_int_equal(n_waiting(), 0);
+    tt__plan_cache_free(&cache);
+}
+
+/* A plan goes when its last key goes. */
+static void a_plan_has_several_keys(void **state) {
+    (void)state;
+    const tt__plan_key first = key_of(1), second = key_of(2), third = key_of(3);
+    assert_int_equal(tt__plan_cache_open(&cache, 2), TT_OK);
+    add(1);
+    assert_null(tt__plan_cache_enter_any(&cache, &second, &third));
+    const tt_plan *p = tt__plan_cache_enter_any(&cache, &second, &first);
+    assert_non_null(p);
+    tt__plan_cache_leave();
+    assert_ptr_equal(tt__plan_cache_enter_any(&cache, &second, &third), p);
+    tt__plan_cache_leave();
+    add(3);
+    assert_int_equal(find(1), -1);
+    assert_int_equal(find(2), 1);
+    add(4);
+    add(5);
+    assert_int_equal(find(2), -1);
+    tt__plan_cache_free(&cache);
 }
 
 /* A difference in any field, the context or the addresses makes another key. */
@@ -94,12 +188,15 @@ static void every_field_counts(void **state) {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
             assert_memory_not_equal(&keys[i], &keys[k], sizeof keys[i]);
+    assert_int_equal(tt__plan_cache_open(&cache, PLANS), TT_OK);
     for (size_t i = 0; i < n; i++) {
-        assert_null(tt__plan_cache_find(&cache, &keys[i]));
-        assert_int_equal(tt__plan_cache_add(&cache, &keys[i], plan((int)i), false), TT_OK);
+        assert_null(tt__plan_cache_enter(&cache, &keys[i]));
+        tt__plan_cache_add(&cache, &keys[i], plan((int)i));
     }
-    for (size_t i = 0; i < n; i++)
-        assert_ptr_equal(tt__plan_cache_find(&cache, &keys[i]), plan((int)i));
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(tt__plan_cache_enter(&cache, &keys[i])->n_buffers, i);
+        tt__plan_cache_leave();
+    }
     tt__plan_cache_free(&cache);
 }
 
@@ -108,12 +205,14 @@ static void contexts_are_told_apart(void **state) {
     (void)state;
     tt_problem p = TT_INIT(tt_problem);
     p.rows = p.cols = 64;
+    assert_int_equal(tt__plan_cache_open(&cache, PLANS), TT_OK);
     for (int i = 0; i < PLANS; i++) {
         tt__plan_key key;
         tt__matrix_key(&key, &p, (unsigned long long)i, 16);
-        assert_null(tt__plan_cache_find(&cache, &key));
-        assert_int_equal(tt__plan_cache_add(&cache, &key, plan(i), false), TT_OK);
-        assert_ptr_equal(tt__plan_cache_find(&cache, &key), plan(i));
+        assert_null(tt__plan_cache_enter(&cache, &key));
+        tt__plan_cache_add(&cache, &key, plan(i));
+        assert_int_equal(tt__plan_cache_enter(&cache, &key)->n_buffers, i);
+        tt__plan_cache_leave();
     }
     tt__plan_cache_free(&cache);
 }
@@ -149,10 +248,10 @@ static void a_full_key_is_its_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(found_while_others_are_added),
-        cmocka_unit_test(every_field_counts),
-        cmocka_unit_test(contexts_are_told_apart),
-        cmocka_unit_test(a_full_key_is_its_own),
+        cmocka_unit_test(found_while_others_are_added), cmocka_unit_test(used_while_others_are_given_up),
+        cmocka_unit_test(the_least_used_go_first),      cmocka_unit_test(a_plan_in_use_stays),
+        cmocka_unit_test(a_plan_has_several_keys),      cmocka_unit_test(every_field_counts),
+        cmocka_unit_test(contexts_are_told_apart),      cmocka_unit_test(a_full_key_is_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
