@@ -61,7 +61,7 @@ def check_blocks(*words, columns=80):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         store = ["--db", f"{folder}/a.db"]
-        replay = ["--device", "replay:recordings/h200.json", "--quiet"]
+        replay = ["--device", "replay:tests/data/small.json", "--quiet"]
         run, piped = check(*replay, "--sizes", "4096,8192")
         rows = [line for line in run.splitlines() if re.match(r"(4096x4096|8192x8192) +[\d.]+ us .*x$", line)]
         assert len(rows) == 2 and "\n    transpose_vector  READ_RUN=" in run, run

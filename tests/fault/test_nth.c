@@ -34,7 +34,7 @@
 /* There are thousands of allocations. So many of them fail, and more with TT_LONG. Without it, so many SQL
  * calls and accesses, too. If $NTH_EVERY is set, all of them fail: it is the number of processes that share
  * the work, and each takes every such n. */
-enum { ROWS = 40, COLS = 56, BYTES = ROWS * COLS * 4, TRIES = 20, TRIES_LONG = 120, PROCESSES_MAX = 256 };
+enum { ROWS = 40, COLS = 56, BYTES = ROWS * COLS * 4, TRIES = 12, TRIES_LONG = 120, PROCESSES_MAX = 256 };
 
 static char folder[] = "/tmp/tiletune-nth-XXXXXX";
 static char stored[64], bare[64]; /* with winners and cubins; with winners only */

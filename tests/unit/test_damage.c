@@ -10,7 +10,7 @@
 #include "dispatch/ladder.h"
 #include "kernel/load/builtin.h"
 
-enum { PAGE = 4096, TRIALS = 300, SIZES = 20, PLACES = 250 }; /* TT_DAMAGE_PLACES: more of them */
+enum { PAGE = 4096, TRIALS = 300, SIZES = 20, PLACES = 150, PLACES_LONG = 250 }; /* or TT_DAMAGE_PLACES */
 
 /* Enough of everything to have inner pages and overflow pages. */
 static void fill(const char *path) {
@@ -140,7 +140,7 @@ static void scribbled_on(void **state) {
     tt__str whole;
     unsigned seed = 1;
     const char *more = getenv("TT_DAMAGE_PLACES");
-    size_t places = more && atoi(more) > 0 ? (size_t)atoi(more) : PLACES;
+    size_t places = more && atoi(more) > 0 ? (size_t)atoi(more) : getenv("TT_LONG") ? PLACES_LONG : PLACES;
     fill(path);
     assert_ok(tt__read_file(&whole, path));
     char *copy = malloc(whole.len);

@@ -252,7 +252,7 @@ static void survives_damage(void **state) {
     tt__recording *r;
     size_t size = strlen(WHOLE);
     int opened = 0;
-    const int rounds = getenv("TT_LONG") ? 3000 : 500;
+    const int rounds = getenv("TT_LONG") ? 3000 : 250;
     for (int round = 0; round < rounds; round++) {
         char text[sizeof WHOLE];
         memcpy(text, WHOLE, sizeof WHOLE);
