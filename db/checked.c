@@ -60,10 +60,20 @@ tt_status tt__check_kernel(const char *kernel) {
     return TT_OK;
 }
 
+/* Is the name, with its equals sign, that of an earlier setting? */
+static bool is_repeated(const char *config, const char *name, size_t n) {
+    for (const char *at = config; at < name; at += strcspn(at, " ") + 1)
+        if (strncmp(at, name, n) == 0)
+            return true;
+    return false;
+}
+
 tt_status tt__check_config(const char *config) {
     const char *at = config;
     for (bool more = *config; more; more = *at++ == ' ') {
         size_t name = word_length(at, "_"), value = at[name] == '=' ? word_length(at + name + 1, "_.+-") : 0;
+        if (name && value && is_repeated(config, at, name + 1))
+            return tt__fail(TT_E_INVALID, "configuration has %.*s twice", (int)name, at);
         at += name + 1 + value;
         if (!name || !value || (*at && *at != ' ') || strlen(config) >= TT__CONFIG_MAX)
             return tt__fail(TT_E_INVALID, "configuration is \"%.120s\": expected NAME=value NAME=value ...",

@@ -60,12 +60,26 @@
 /* Does the template solve the winner's problem? Kernels of other tuners have no text. */
 #define TT__OP_FITS "(operation.name = template.op AND (operation.text IN ('', template.hash) OR template.hash = ''))"
 
-#define TT__MERGE_TRIALS "SELECT " TT__TRIAL_COLS ", trial.problem_id, trial.stage, trial.config_id, trial.run_id," \
-    " trial.at_ms FROM trial"
+#define TT__MERGE_TRIALS "SELECT " TT__TRIAL_COLS ", trial.problem_id, trial.stage, trial.config_id, trial.run_id, trial.at_ms"
+
+/* Winners of a GPU (?1; 0: all) and of problems (?2: ids, as JSON; NULL: all), and the trials of their configurations. */
+#define TT__LOCKED "(?1 = 0 OR w.gpu_id = ?1) AND (?2 IS NULL OR w.problem_id IN (SELECT value FROM json_each(?2)))"
+#define TT__LOCKED_TRIALS " FROM winner w CROSS JOIN trial ON trial.problem_id = w.problem_id AND trial.stage IN (0, 1)" \
+    " AND trial.config_id = w.config_id CROSS JOIN run ON run.id = trial.run_id AND run.gpu_id = w.gpu_id WHERE " TT__LOCKED
+#define TT__LOCKED_LINKS " FROM config JOIN template ON template.id = config.template_id CROSS JOIN cubin_link k" \
+    " ON k.template_hash = template.hash AND " TT__BEGINS("k.config", "config.text") \
+    " WHERE config.id IN (SELECT w.config_id FROM winner w WHERE " TT__LOCKED ")"
+
+#define TT__MERGE_PROBLEMS "SELECT problem.id, " TT__PROBLEM_COLS ", problem.key FROM problem" TT__JOIN_OPERATION
+#define TT__MERGE_CONFIGS "SELECT config.id, template.kernel, template.op, template.hash, config.text FROM config" \
+    " JOIN template ON template.id = config.template_id"
+#define TT__MERGE_ENERGIES "SELECT " TT__GPU_COLS ", e.time_us, e.joules, e.noise, e.idle_watts, e.celsius, e.problem_id," \
+    " e.config_id, e.unix_ms FROM energy e JOIN gpu ON gpu.id = e.gpu_id"
+#define TT__MERGE_WINNERS "SELECT w.problem_id, w.run_id, w.config_id, " TT__WINNER_COLS " FROM winner w"
 
 #define TT__MERGE_RUNS "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
     ", run.who, run.program FROM run LEFT JOIN gpu ON gpu.id = run.gpu_id LEFT JOIN env ON env.id = run.env_id" \
-    " WHERE ?1 = 0 OR run.gpu_id = ?1"
+    " WHERE (?1 = 0 OR run.gpu_id = ?1)"
 
 #define TT__SQL(X) \
     X(BEGIN, "BEGIN IMMEDIATE") \
@@ -137,6 +151,7 @@
         " copy_fraction = excluded.copy_fraction, speedup_vs_default = excluded.speedup_vs_default," \
         " trials = excluded.trials, failed = excluded.failed, unix_ms = excluded.unix_ms") \
     X(WINNER_GET, TT__SELECT_WINNER "WHERE w.gpu_id = ?1 AND w.problem_id = ?2") \
+    X(WINNER_HAS, "SELECT 1 FROM gpu JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = ?2 WHERE ?1 IN (0, gpu.id) LIMIT 1") \
     X(WINNERS_OF_GPU, TT__SELECT_WINNER "WHERE w.gpu_id = ?1" TT__WINNER_ORDER) \
     X(WINNERS_OF_CC, TT__SELECT_WINNER "WHERE (?1 = 0 OR gpu.cc = ?1)" TT__WINNER_ORDER) \
     X(WINNERS_BRIEF, "SELECT w.gpu_id, w.problem_id, w.time_us, template.kernel, template.hash, config.text, run.source, " \
@@ -248,24 +263,20 @@
     X(MERGE_RUNS_THERE, TT__MERGE_RUNS " ORDER BY run.id") \
     X(MERGE_RUNS_BACK, TT__MERGE_RUNS " ORDER BY run.id DESC") \
     X(MERGE_RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1 AND ended_ms IS NULL") \
-    X(MERGE_PROBLEMS, "SELECT problem.id, " TT__PROBLEM_COLS ", problem.key FROM problem" TT__JOIN_OPERATION \
-        " ORDER BY problem.id") \
-    X(MERGE_CONFIGS, "SELECT config.id, template.kernel, template.op, template.hash, config.text FROM config" \
-        " JOIN template ON template.id = config.template_id ORDER BY config.id") \
-    X(MERGE_TRIALS, TT__MERGE_TRIALS) \
-    X(MERGE_TRIALS_BACK, TT__MERGE_TRIALS " ORDER BY problem_id DESC, stage DESC, config_id DESC, run_id DESC") \
+    X(MERGE_PROBLEMS, TT__MERGE_PROBLEMS " ORDER BY problem.id") \
+    X(MERGE_CONFIGS, TT__MERGE_CONFIGS " ORDER BY config.id") \
+    X(MERGE_TRIALS, TT__MERGE_TRIALS " FROM trial") \
+    X(MERGE_TRIALS_BACK, TT__MERGE_TRIALS " FROM trial ORDER BY problem_id DESC, stage DESC, config_id DESC, run_id DESC") \
     X(MERGE_PEAKS, "SELECT " TT__GPU_COLS ", copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops" \
         " FROM peak JOIN gpu ON gpu.id = peak.gpu_id WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_FLOPS, "SELECT id, flop FROM problem WHERE flop > 0") \
-    X(MERGE_ENERGIES, "SELECT " TT__GPU_COLS ", time_us, joules, noise, idle_watts, celsius, problem_id, config_id, unix_ms" \
-        " FROM energy JOIN gpu ON gpu.id = energy.gpu_id WHERE ?1 = 0 OR gpu.id = ?1") \
+    X(MERGE_ENERGIES, TT__MERGE_ENERGIES " WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_ENERGY_PUT, "INSERT INTO energy (gpu_id, problem_id, config_id, time_us, joules, noise, idle_watts," \
         " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
     X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight," \
         " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING") \
     /* Without joins, which end at a damaged page of another table. */ \
-    X(MERGE_WINNERS, "SELECT w.problem_id, w.run_id, w.config_id, " TT__WINNER_COLS " FROM winner w" \
-        " WHERE ?1 = 0 OR w.gpu_id = ?1") \
+    X(MERGE_WINNERS, TT__MERGE_WINNERS " WHERE ?1 = 0 OR w.gpu_id = ?1") \
     X(MERGE_WINNER_OF, "SELECT run.gpu_id, run.source, " TT__OP_FITS ", " TT__ENV_COLS \
         " FROM run JOIN env ON env.id = run.env_id JOIN problem ON problem.id = ?2" TT__JOIN_OPERATION \
         " JOIN config ON config.id = ?3 JOIN template ON template.id = config.template_id WHERE run.id = ?1") \
@@ -273,6 +284,18 @@
     X(MERGE_CUBINS, "SELECT key, hash, image FROM cubin") \
     X(MERGE_CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
     X(MERGE_LINKS, "SELECT template_hash, config, elem_size, cc, key FROM cubin_link") \
+    X(LOCK_RUNS, TT__MERGE_RUNS " AND run.id IN (SELECT trial.run_id" TT__LOCKED_TRIALS " UNION SELECT w.run_id FROM winner w" \
+        " WHERE " TT__LOCKED ") ORDER BY run.started_ms, run.id") \
+    X(LOCK_PROBLEMS, TT__MERGE_PROBLEMS " WHERE problem.id IN (SELECT w.problem_id FROM winner w WHERE " TT__LOCKED ")" \
+        " ORDER BY problem.id") \
+    X(LOCK_CONFIGS, TT__MERGE_CONFIGS " WHERE config.id IN (SELECT w.config_id FROM winner w WHERE " TT__LOCKED ")" \
+        " ORDER BY config.id") \
+    X(LOCK_TRIALS, TT__MERGE_TRIALS TT__LOCKED_TRIALS) \
+    X(LOCK_WINNERS, TT__MERGE_WINNERS " WHERE " TT__LOCKED) \
+    X(LOCK_ENERGIES, TT__MERGE_ENERGIES " JOIN winner w ON w.gpu_id = e.gpu_id AND w.problem_id = e.problem_id" \
+        " AND w.config_id = e.config_id WHERE " TT__LOCKED) \
+    X(LOCK_CUBINS, "SELECT key, hash, image FROM cubin WHERE key IN (SELECT k.key" TT__LOCKED_LINKS ")") \
+    X(LOCK_LINKS, "SELECT k.template_hash, k.config, k.elem_size, k.cc, k.key" TT__LOCKED_LINKS) \
     X(MERGE_LINK_PUT, "INSERT INTO cubin_link (template_hash, config, elem_size, cc, key)" \
         " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING") \
     X(PRUNE_LIST_WINNERS, "SELECT gpu_id, problem_id FROM winner") \

@@ -133,6 +133,9 @@ tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id,
 tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__winner *out,
                                bool *found);
 
+/* Has a problem a winner on this GPU, or on any (gpu_id 0)? */
+tt_status tt__store_has_winner(tt__store *s, int64_t gpu_id, int64_t problem_id, bool *has);
+
 /* Calls `fn` for winners: of this GPU (gpu_id > 0), of every GPU with this cc (gpu_id 0, cc > 0), or of all
  * (both 0). `op` NULL means every operation. The order is by GPU, operation and problem. `w` is valid
  * during the call-back. */

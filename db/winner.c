@@ -44,6 +44,13 @@ tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id,
     return status;
 }
 
+tt_status tt__store_has_winner(tt__store *s, int64_t gpu_id, int64_t problem_id, bool *has) {
+    int64_t one;
+    TT_TRY(tt__db_int(s, &one, 0, TT__SQL_WINNER_HAS, "ii", gpu_id, problem_id));
+    *has = one != 0;
+    return TT_OK;
+}
+
 tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, tt__winner_fn fn,
                             void *user) {
     sqlite3_stmt *stmt;

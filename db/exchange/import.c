@@ -45,7 +45,7 @@ static const tt__field head_fields[] = {
 static tt_status read_head(tt__import *m) {
     head h = {0};
     tt__copy(m->place, sizeof m->place, "not a recording that `tune export` wrote");
-    TT_TRY(read_object(m, m->text.text, (int)m->text.len, head_fields, 2, &h));
+    TT_TRY(read_object(m, m->rest.text, (int)m->rest.len, head_fields, 2, &h));
     if (strncmp(h.schema_version, "1.", 2) != 0)
         return tt__fail(TT_E_INVALID, "%s: schema_version is %s: this tiletune reads T4 1.x", m->path,
                         h.schema_version);
@@ -110,7 +110,6 @@ static tt_status add_problem(tt__import *m, const tt__problem *p) {
 static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
     (void)user;
     tt__problem p;
-    snprintf(m->place, sizeof m->place, "metadata.problems[%lld]", (long long)v->index);
     TT_TRY(at_place(m, tt__import_problem(m, v, &p)));
     return add_problem(m, &p);
 }
@@ -284,7 +283,11 @@ static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
     (void)user;
     tt__stage stage = TT__STAGE_SCREEN;
     result r = {0};
-    snprintf(m->place, sizeof m->place, "%s[%lld]", m->foreign ? m->rows : "results", (long long)v->index);
+    tt__member converted;
+    if (m->cache && strcmp(v->type, "object") == 0) {
+        TT_TRY(tt__import_convert(m, v, &converted));
+        v = &converted;
+    }
     tt_status status = at_place(m, read_result(m, v, &r, &stage));
     if (status == TT_OK)
         status = store_result(m, &r, stage);
@@ -321,7 +324,7 @@ static tt_status read_results(tt__import *m) {
     TT_TRY(
         tt__import_prepare(m, &m->config, "SELECT key, type, value FROM json_each(?1, '$.configuration')"));
     TT_TRY(prepare_times(m));
-    return tt__import_walk_file(m, "results", "array", on_result, NULL);
+    return tt__import_walk_part(m, m->cache ? TT__PART_CACHE : TT__PART_RESULTS, on_result, NULL);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -334,14 +337,14 @@ static tt_status read_metadata(tt__import *m) {
         return add_problem(m, &m->foreign->problem);
     }
     TT_TRY(read_head(m));
-    TT_TRY(tt__import_walk_file(m, "metadata", "object", on_metadata, NULL));
+    TT_TRY(tt__import_walk_rest(m, "metadata", on_metadata, NULL));
     if (!*m->r->gpu.name)
         return tt__fail(TT_E_INVALID, "%s: metadata.gpu is missing", m->path);
     if (!*m->r->env.library)
         return tt__fail(TT_E_INVALID, "%s: metadata.environment is missing, or its library is empty",
                         m->path);
-    TT_TRY(tt__import_walk_file(m, "metadata.kernels", "object", on_kernel, NULL));
-    return tt__import_walk_file(m, "metadata.problems", "array", on_problem, NULL);
+    TT_TRY(tt__import_walk_rest(m, "metadata.kernels", on_kernel, NULL));
+    return tt__import_walk_part(m, TT__PART_PROBLEMS, on_problem, NULL);
 }
 
 /* 0: unknown. Archives may set the time to 0 or 1. */
@@ -362,7 +365,7 @@ static tt_status read_all(tt__import *m) {
     int64_t gpu_id;
     tt__origin origin = {.who = ""};
     TT_TRY(tt__import_unpack(m));
-    TT_TRY(tt__import_check_json(m));
+    TT_TRY(tt__import_split(m));
     TT_TRY(tt__import_tell(m));
     TT_TRY(tt__store_begin(m->r->store));
     TT_TRY(read_metadata(m));
@@ -385,12 +388,16 @@ tt_status tt__import_read(tt__import *m) {
     tt_status status = read_all(m);
     tt__plain_leave(before);
     sqlite3_finalize(m->asked);
+    sqlite3_finalize(m->member);
+    sqlite3_finalize(m->entry);
     sqlite3_finalize(m->result);
     sqlite3_finalize(m->config);
     sqlite3_finalize(m->runtimes);
     sqlite3_finalize(m->measurements);
     free(m->problems);
     tt__str_free(&m->text);
+    tt__str_free(&m->rest);
+    tt__str_free(&m->names);
     return status;
 }
 

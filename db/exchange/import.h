@@ -22,6 +22,10 @@ struct tt__recording {
     tt__recorded_kernel *kernels;
 };
 
+/* The long parts of a file, of which each member is read alone. SQLite needs many times the size of a text
+ * that it parses, and would parse all of it for each question. */
+typedef enum tt__part { TT__PART_RESULTS, TT__PART_CACHE, TT__PART_PROBLEMS, TT__PART_COUNT } tt__part;
+
 /* A file that is being read. */
 typedef struct tt__import {
     tt__recording *r;
@@ -29,16 +33,23 @@ typedef struct tt__import {
     sqlite3 *db;
     int format;              /* metadata.format */
     const char *ms_per_unit; /* for files of other tuners, as SQL */
-    const char *rows;        /* the name of the results there */
+    bool cache; /* it is a cache file of Kernel Tuner, with these names of parameters, a JSON array */
+    tt__str names;
     const char *path;
-    tt__str text;            /* the whole file */
+    tt__str text; /* the whole file */
+    tt__str rest; /* the same with its parts emptied */
+    struct {
+        size_t begin, end; /* in the text, without the brackets; both 0: it is not there */
+    } parts[TT__PART_COUNT];
     int64_t run_id, date_ms; /* date_ms 0: unknown */
     size_t n_problems;
     struct {
         int64_t id;
         char op[TT__NAME_MAX];
     } * problems;
-    sqlite3_stmt *asked; /* the last tt__import_ask */
+    sqlite3_stmt *asked;  /* the last tt__import_ask */
+    sqlite3_stmt *member; /* is it JSON, and of which type? */
+    sqlite3_stmt *entry;  /* converts a member of a cache to T4 */
     sqlite3_stmt *result, *config, *runtimes, *measurements;
     char place[64]; /* the place that is being read: "results[17]" */
 } tt__import;
@@ -58,24 +69,31 @@ tt_status tt__import_read(tt__import *m);
 /* TT_E_INVALID (or TT_E_NO_MEMORY) with the file's path and SQLite's message. */
 tt_status tt__import_sql_failed(tt__import *m);
 tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql);
-/* The text in a query's first row and column; *text is NULL for NULL. Its ?1 is the file. Valid until the
- * next call. */
+/* The text in a query's first row and column; *text is NULL for NULL. Its ?1 is the file with its parts
+ * emptied. Valid until the next call. */
 tt_status tt__import_ask(tt__import *m, const char *sql, const char **text);
 /* Reads a member of metadata.problems. TT_E_INVALID: the caller adds the place. */
 tt_status tt__import_problem(tt__import *m, const tt__member *v, tt__problem *out);
-/* TT_E_INVALID: the text is not valid JSON. Adds the end that a cache file lacks. */
-tt_status tt__import_check_json(tt__import *m);
+/* Parts the text. TT_E_INVALID: it is not valid JSON; members of the parts are checked when they are read.
+ * Adds the end that a cache file lacks. */
+tt_status tt__import_split(tt__import *m);
 /* Unpacks text that gzip has compressed. TT_E_INVALID: it is damaged, or unpacks to too much. */
 tt_status tt__import_unpack(tt__import *m);
-/* Finds out which tuner wrote the file. If it is ours, m->foreign becomes NULL. A cache file becomes T4. */
+/* Finds out which tuner wrote the file. If it is ours, m->foreign becomes NULL. */
 tt_status tt__import_tell(tt__import *m);
+/* Makes a result of T4 of a cache's member; valid until the next call. */
+tt_status tt__import_convert(tt__import *m, const tt__member *v, tt__member *out);
 /* Reads the GPU from a file of another tuner. */
 tt_status tt__import_foreign_gpu(tt__import *m);
 /* Calls `fn` for every row (key, type, value) of a statement. Its ?1 is the text `json`. */
 tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *json, int len, tt__member_fn fn,
                                void *user);
-/* Calls `fn` for every member of an array or object of the file. TT_E_INVALID: it is not there. */
-tt_status tt__import_walk_file(tt__import *m, const char *where, const char *type, tt__member_fn fn,
-                               void *user);
+/* Calls `fn` for every member of an object in the rest of the file. TT_E_INVALID: it is not there. */
+tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user);
+/* Calls `fn` for every member of a part. Its keys are not read. TT_E_INVALID: it is not there, or a member is
+ * not JSON. */
+tt_status tt__import_walk_part(tt__import *m, tt__part part, tt__member_fn fn, void *user);
+/* "results", "cache" or "metadata.problems". */
+extern const char *const tt__import_parts[TT__PART_COUNT];
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Unpacks files of other tuners, and finds out their format. Converts them to T4 as Kernel Tuner and the
+ * Unpacks files of other tuners, and finds out their format. Converts caches to T4 as Kernel Tuner and the
  * benchmark hub write it. docs/recordings.md says which parts are read.
  */
 #include <zlib.h>
@@ -48,36 +48,43 @@ tt_status tt__import_unpack(tt__import *m) {
 
 /* ---- What it is -------------------------------------------------------------------------------- */
 
-/* Converts a cache file of Kernel Tuner to T4. An entry has its parameters, its measurements, or a word if it
+/* Makes T4 of a cache's member (?1). It has parameters, whose names are ?2, and measurements, or a word if it
  * failed. */
-static const char cache_as_t4[] =
-    "WITH names AS MATERIALIZED (SELECT value AS name FROM json_each(?1, '$.tune_params_keys')),"
-    " words (word, invalidity) AS (VALUES ('CompilationFailedConfig', 'compile'),"
+static const char entry_as_t4[] =
+    "WITH words (word, invalidity) AS (VALUES ('CompilationFailedConfig', 'compile'),"
     "  ('RuntimeFailedConfig', 'runtime'), ('ErrorConfig', 'runtime'), ('InvalidConfig', 'constraints'))"
-    "SELECT json_object('device', CASE json_type(?1, '$.device_name') WHEN 'text' THEN"
-    "  json_extract(?1, '$.device_name') END, 'results', json_group_array(json(CASE type WHEN 'object' THEN"
-    "  json_object("
-    "   'configuration', (SELECT json_group_object(key, value) FROM json_each(entry.value)"
-    "     WHERE key IN (SELECT name FROM names)),"
-    "   'invalidity', coalesce((SELECT invalidity FROM json_each(entry.value) AS e JOIN words ON word = "
-    "e.value"
+    "SELECT json_object("
+    "   'configuration', (SELECT json_group_object(key, value) FROM json_each(?1)"
+    "     WHERE key IN (SELECT value FROM json_each(?2))),"
+    "   'invalidity', coalesce((SELECT invalidity FROM json_each(?1) AS e JOIN words ON word = e.value"
     "     WHERE e.type = 'text' LIMIT 1), 'correct'),"
-    "   'times', json_object('compilation', coalesce(json_extract(entry.value, '$.compile_time'), 0),"
-    "     'runtimes', json(CASE json_type(entry.value, '$.times') WHEN 'array'"
-    "       THEN json_extract(entry.value, '$.times') ELSE '[]' END)),"
-    "   'measurements', json_array(json_object('name', 'time', 'value', json_extract(entry.value, "
-    "'$.time'))))"
-    "  ELSE json_quote(value) END))) FROM json_each(?1, '$.cache') AS entry";
+    "   'times', json_object('compilation', coalesce(json_extract(?1, '$.compile_time'), 0),"
+    "     'runtimes', json(CASE json_type(?1, '$.times') WHEN 'array'"
+    "       THEN json_extract(?1, '$.times') ELSE '[]' END)),"
+    "   'measurements', json_array(json_object('name', 'time', 'value', json_extract(?1, '$.time'))))";
 
-static tt_status convert_cache(tt__import *m) {
-    const char *text;
-    tt__str t4 = {0};
-    TT_TRY(tt__import_ask(m, cache_as_t4, &text));
-    tt__str_add(&t4, text ? text : "");
-    tt__str_free(&m->text);
-    m->text = t4;
-    m->rows = "cache";
-    return tt__str_check(&t4);
+static tt_status begin_cache(tt__import *m) {
+    const char *names;
+    TT_TRY(tt__import_ask(m,
+                          "SELECT CASE json_type(?1, '$.tune_params_keys') WHEN 'array'"
+                          " THEN json_extract(?1, '$.tune_params_keys') ELSE '[]' END",
+                          &names));
+    tt__str_add(&m->names, names ? names : "");
+    m->cache = true;
+    m->ms_per_unit = "1";
+    TT_TRY(tt__str_check(&m->names));
+    return tt__import_prepare(m, &m->entry, entry_as_t4);
+}
+
+tt_status tt__import_convert(tt__import *m, const tt__member *v, tt__member *out) {
+    sqlite3_reset(m->entry);
+    if (sqlite3_bind_text(m->entry, 1, v->json, v->len, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_bind_text(m->entry, 2, m->names.text, (int)m->names.len, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(m->entry) != SQLITE_ROW)
+        return tt__import_sql_failed(m);
+    *out = (tt__member){.index = v->index, .type = "object", .json = tt__db_text(m->entry, 0)};
+    out->len = sqlite3_column_bytes(m->entry, 0);
+    return out->json ? TT_OK : tt__fail_memory(0);
 }
 
 static tt_status read_unit(tt__import *m) {
@@ -122,7 +129,6 @@ tt_status tt__import_tell(tt__import *m) {
         return tt__fail_memory(0);
     bool cache = strcmp(found, "cache") == 0;
     if (strcmp(found, "ours") == 0) {
-        sqlite3_reset(m->asked); /* and forget its parse of all the text */
         m->foreign = NULL;
         return TT_OK;
     }
@@ -133,10 +139,7 @@ tt_status tt__import_tell(tt__import *m) {
             TT_E_INVALID, "%s: %s, which does not say %sthe kernel and the problem: %s", m->path,
             cache ? "a cache file of Kernel Tuner" : "T4 of another tuner", cache ? "" : "the GPU, ",
             m->foreign ? m->foreign->missing : "\"tune import\" takes it with --gpu and --kernel");
-    m->rows = "results";
-    if (cache)
-        TT_TRY(convert_cache(m));
-    return read_unit(m);
+    return cache ? begin_cache(m) : read_unit(m);
 }
 
 tt_status tt__import_foreign_gpu(tt__import *m) {
@@ -144,7 +147,11 @@ tt_status tt__import_foreign_gpu(tt__import *m) {
     tt__gpu *gpu = &m->r->gpu;
     char text[TT__GPU_TEXT_MAX];
     *gpu = m->foreign->gpu;
-    TT_TRY(tt__import_ask(m, "SELECT json_extract(?1, '$.device')", &device));
+    TT_TRY(tt__import_ask(m,
+                          m->cache ? "SELECT CASE json_type(?1, '$.device_name') WHEN 'text'"
+                                     " THEN json_extract(?1, '$.device_name') END"
+                                   : "SELECT json_extract(?1, '$.device')",
+                          &device));
     if (!*gpu->name)
         tt__gpu_set_text(gpu, device && *device ? device : slash ? slash + 1 : m->path);
     else if (device && !tt__has_letters(device, tt__gpu_text(text, gpu)) && !tt__has_letters(text, device))

@@ -1,6 +1,6 @@
 /*
- * Takes a JSON file apart with SQLite's functions: checks that it is JSON, and loops over its arrays and
- * objects.
+ * Takes a JSON file apart. Its long parts are found here, by brackets and strings alone. Everything else, and
+ * each member of a part, is read by SQLite's functions.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ tt_status tt__import_ask(tt__import *m, const char *sql, const char **text) {
     sqlite3_finalize(m->asked);
     m->asked = NULL;
     TT_TRY(tt__import_prepare(m, &m->asked, sql));
-    if (sqlite3_bind_text(m->asked, 1, tt__str_text(&m->text), (int)m->text.len, SQLITE_STATIC) !=
+    if (sqlite3_bind_text(m->asked, 1, tt__str_text(&m->rest), (int)m->rest.len, SQLITE_STATIC) !=
             SQLITE_OK ||
         sqlite3_step(m->asked) != SQLITE_ROW)
         return tt__import_sql_failed(m);
@@ -62,9 +62,8 @@ tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *js
     return status;
 }
 
-tt_status tt__import_walk_file(tt__import *m, const char *where, const char *type, tt__member_fn fn,
-                               void *user) {
-    sqlite3_stmt *stmt = NULL;
+/* TT_E_INVALID: there is no such object or array. */
+static tt_status want(tt__import *m, const char *where, const char *type) {
     const char *actual = NULL;
     char sql[96];
     snprintf(sql, sizeof sql, "SELECT json_type(?1, '$.%s')", where);
@@ -72,46 +71,124 @@ tt_status tt__import_walk_file(tt__import *m, const char *where, const char *typ
     if (!actual || strcmp(actual, type) != 0)
         return tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
                         where, actual ? actual : "missing", type);
-    sqlite3_reset(m->asked); /* it holds a parse of all the text, and the walk makes another */
+    return TT_OK;
+}
+
+tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user) {
+    sqlite3_stmt *stmt = NULL;
+    char sql[96];
+    TT_TRY(want(m, where, "object"));
     snprintf(sql, sizeof sql, "SELECT key, type, value FROM json_each(?1, '$.%s')", where);
     TT_TRY(tt__import_prepare(m, &stmt, sql));
-    tt_status status = tt__import_walk_text(m, stmt, m->text.text, (int)m->text.len, fn, user);
+    tt_status status = tt__import_walk_text(m, stmt, m->rest.text, (int)m->rest.len, fn, user);
     sqlite3_finalize(stmt);
     return status;
 }
 
-/* Call it after json_valid: SQLite 3.40 accepts {["a"]: 1} as JSON, and then reads out of bounds. */
-static bool json_keys_are_strings(const char *at) {
-    enum { DEPTH_MAX = 2000 }; /* SQLite's own */
+/* ---- Parts ------------------------------------------------------------------------------------------- */
+
+const char *const tt__import_parts[TT__PART_COUNT] = {"results", "cache", "metadata.problems"};
+static const struct {
+    const char *outer, *name; /* outer NULL: the file's own object */
+    char bracket;
+} parts[TT__PART_COUNT] = {{NULL, "results", '['}, {NULL, "cache", '{'}, {"metadata", "problems", '['}};
+
+enum { DEPTH_MAX = 2000 }; /* SQLite's own */
+
+/* A walk over the brackets of a text. */
+typedef struct nesting {
+    size_t depth;
     char open[DEPTH_MAX];
-    size_t depth = 0;
-    bool key = false; /* a key comes next, or the object ends */
-    for (; *at; at++) {
-        if (strchr(" \t\r\n", *at))
-            continue;
-        if (key && *at != '"' && *at != '}')
-            return false;
-        key = *at == '{' || (*at == ',' && depth && open[depth - 1] == '{');
-        if (*at == '"') {
-            for (at++; *at && *at != '"'; at++)
-                at += *at == '\\' && at[1];
-            if (!*at)
-                return false;
-        } else if (*at == '{' || *at == '[') {
-            if (depth == DEPTH_MAX)
-                return false;
-            open[depth++] = *at;
-        } else if (*at == '}' || *at == ']') {
-            depth -= depth > 0;
-        }
-    }
-    return true;
+    struct {
+        const char *text;
+        size_t n;
+    } keys[2]; /* the last ones of the outermost objects */
+    bool key;  /* a key comes next, or the object ends */
+} nesting;
+
+/* The end of a string, at its closing quote; NULL: it has none. */
+static const char *end_of_string(const char *at, const char *end) {
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\' && at + 1 < end;
+    return at < end ? at : NULL;
 }
 
-static tt_status is_json(tt__import *m, bool *yes) {
-    const char *valid;
+/* Takes the next character, or all of a string. NULL: it cannot be JSON. SQLite 3.40 accepts {["a"]: 1} as
+ * JSON, and then reads out of bounds. */
+static const char *take(nesting *n, const char *at, const char *end) {
+    if (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')
+        return at + 1;
+    const bool key = n->key;
+    if (key && *at != '"' && *at != '}')
+        return NULL;
+    n->key = *at == '{' || (*at == ',' && n->depth && n->open[n->depth - 1] == '{');
+    if (*at == '"') {
+        const char *last = end_of_string(at, end);
+        if (last && key && n->depth <= 2) {
+            n->keys[n->depth - 1].text = at + 1;
+            n->keys[n->depth - 1].n = (size_t)(last - at) - 1;
+        }
+        return last ? last + 1 : NULL;
+    }
+    if (*at == '{' || *at == '[') {
+        if (n->depth == DEPTH_MAX)
+            return NULL;
+        n->open[n->depth++] = *at;
+    } else if (*at == '}' || *at == ']') {
+        if (!n->depth || n->open[--n->depth] != (*at == '}' ? '{' : '['))
+            return NULL;
+    }
+    return at + 1;
+}
+
+static bool is_key(const nesting *n, size_t level, const char *name) {
+    return n->keys[level].n == strlen(name) && memcmp(n->keys[level].text, name, n->keys[level].n) == 0;
+}
+
+/* The part that begins with this bracket, or TT__PART_COUNT. */
+static tt__part part_at(const nesting *n, char bracket) {
+    tt__part p = 0;
+    const size_t depth = n->depth;
+    if (depth < 1 || depth > 2 || n->open[0] != '{' || n->open[depth - 1] != '{')
+        return TT__PART_COUNT;
+    while (p < TT__PART_COUNT &&
+           !(parts[p].bracket == bracket && is_key(n, depth - 1, parts[p].name) &&
+             (parts[p].outer ? depth == 2 && is_key(n, 0, parts[p].outer) : depth == 1)))
+        p++;
+    return p;
+}
+
+/* Finds the parts and makes the rest. *yes: it may be JSON. */
+static tt_status split(tt__import *m, bool *yes) {
+    const char *text = tt__str_text(&m->text), *end = text + m->text.len, *kept = text, *valid;
+    tt__part inside = TT__PART_COUNT;
+    size_t depth = 0; /* of the part */
+    nesting n = {.depth = 0};
+    *yes = false;
+    tt__str_free(&m->rest);
+    memset(m->parts, 0, sizeof m->parts);
+    for (const char *at = text, *next; at < end; at = next) {
+        tt__part begins =
+            inside == TT__PART_COUNT && (*at == '[' || *at == '{') ? part_at(&n, *at) : TT__PART_COUNT;
+        if (!(next = take(&n, at, end)))
+            return TT_OK;
+        if (begins < TT__PART_COUNT && !m->parts[begins].begin) {
+            inside = begins;
+            depth = n.depth;
+            m->parts[inside].begin = (size_t)(next - text);
+            tt__str_addn(&m->rest, kept, (size_t)(next - kept));
+        } else if (inside < TT__PART_COUNT && n.depth < depth) {
+            m->parts[inside].end = (size_t)(at - text);
+            kept = at;
+            inside = TT__PART_COUNT;
+        }
+    }
+    tt__str_addn(&m->rest, kept, (size_t)(end - kept));
+    TT_TRY(tt__str_check(&m->rest));
+    if (n.depth)
+        return TT_OK;
     TT_TRY(tt__import_ask(m, "SELECT json_valid(?1)", &valid));
-    *yes = sqlite3_column_int(m->asked, 0) && json_keys_are_strings(tt__str_text(&m->text));
+    *yes = sqlite3_column_int(m->asked, 0);
     return TT_OK;
 }
 
@@ -124,19 +201,75 @@ static tt_status end_cache(tt__import *m) {
     return tt__str_check(&m->text);
 }
 
-tt_status tt__import_check_json(tt__import *m) {
+tt_status tt__import_split(tt__import *m) {
     bool yes;
     size_t len = m->text.len, nul = m->text.text ? strlen(m->text.text) : 0;
     if (nul != m->text.len)
         return tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", m->path, nul);
     if (m->text.len > INT_MAX)
         return tt__fail(TT_E_INVALID, "%s: %zu bytes: too large for a recording", m->path, m->text.len);
-    TT_TRY(is_json(m, &yes));
+    TT_TRY(split(m, &yes));
     if (!yes && strstr(tt__str_text(&m->text), "\"cache\"")) {
         TT_TRY(end_cache(m));
-        TT_TRY(is_json(m, &yes));
+        TT_TRY(split(m, &yes));
     }
     return yes ? TT_OK
                : tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
                           len);
+}
+
+static const char *skip_blanks(const char *at, const char *end) {
+    while (at < end && strchr(" \t\r\n", *at))
+        at++;
+    return at;
+}
+
+/* The end of a member, at the comma behind it or at the end of the part. Brackets are known to pair up. */
+static const char *end_of_member(const char *at, const char *end) {
+    for (size_t depth = 0; at < end && (*at != ',' || depth); at++) {
+        depth += *at == '{' || *at == '[';
+        depth -= *at == '}' || *at == ']';
+        if (*at == '"')
+            at = end_of_string(at, end);
+    }
+    return at;
+}
+
+/* The value of a member of an object. Of what is no member all is returned, which is not JSON. */
+static const char *skip_key(const char *at, const char *end) {
+    const char *value = *at == '"' ? end_of_string(at, end) : NULL;
+    value = value ? skip_blanks(value + 1, end) : end;
+    return value < end && *value == ':' ? skip_blanks(value + 1, end) : at;
+}
+
+static tt_status take_member(tt__import *m, tt__member *v, tt__member_fn fn, void *user) {
+    tt_status status = TT_OK;
+    if (sqlite3_bind_text(m->member, 1, v->json, v->len, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(m->member) != SQLITE_ROW)
+        status = tt__import_sql_failed(m);
+    else if (!(v->type = tt__db_text(m->member, 0)))
+        status = tt__fail(TT_E_INVALID, "%s: %s is not valid JSON", m->path, m->place);
+    else
+        status = fn(m, user, v);
+    sqlite3_reset(m->member);
+    return status;
+}
+
+tt_status tt__import_walk_part(tt__import *m, tt__part part, tt__member_fn fn, void *user) {
+    TT_TRY(want(m, tt__import_parts[part], parts[part].bracket == '[' ? "array" : "object"));
+    const char *at = m->text.text + m->parts[part].begin, *end = m->text.text + m->parts[part].end;
+    if (!m->member)
+        TT_TRY(tt__import_prepare(m, &m->member, "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) END"));
+    at = skip_blanks(at, end);
+    bool more = at < end;
+    for (int64_t i = 0; more; i++) {
+        const char *last = end_of_member(at, end),
+                   *value = parts[part].bracket == '{' ? skip_key(at, last) : at;
+        tt__member v = {.index = i, .json = value, .len = (int)(last - value)};
+        snprintf(m->place, sizeof m->place, "%s[%lld]", tt__import_parts[part], (long long)i);
+        TT_TRY(take_member(m, &v, fn, user));
+        more = last < end; /* a comma */
+        at = more ? skip_blanks(last + 1, end) : end;
+    }
+    return TT_OK;
 }

@@ -86,9 +86,14 @@ typedef struct taken {
 /* Calls `take` for each row of a query on `from`. */
 static tt_status walk(merge *m, tt__sql sql, const char *what, take_fn take, taken *out) {
     sqlite3_stmt *stmt;
-    bool failed = false, takes_gpu = is_runs(sql) || sql == TT__SQL_MERGE_WINNERS ||
-                                     sql == TT__SQL_MERGE_PEAKS || sql == TT__SQL_MERGE_ENERGIES;
-    tt_status status = tt__db_stmt(m->from, &stmt, sql, takes_gpu ? "i" : "", m->opts->gpu_id);
+    bool failed = false, locked = sql >= TT__SQL_LOCK_RUNS && sql <= TT__SQL_LOCK_LINKS;
+    bool takes_gpu = is_runs(sql) || sql == TT__SQL_MERGE_WINNERS || sql == TT__SQL_MERGE_PEAKS ||
+                     sql == TT__SQL_MERGE_ENERGIES;
+    tt_status status = tt__db_stmt(m->from, &stmt, sql,
+                                   locked      ? "it"
+                                   : takes_gpu ? "i"
+                                               : "",
+                                   m->opts->gpu_id, m->opts->problem_ids);
     while (tt__db_next(m->from, stmt, &status)) {
         out->n++;
         m->unreadable = false;
@@ -342,19 +347,24 @@ static tt_status take_link(merge *m, sqlite3_stmt *row) {
 }
 
 static tt_status merge_all(merge *m) {
-    TT_TRY(each(m, m->opts->lost ? TT__SQL_MERGE_RUNS_THERE : TT__SQL_MERGE_RUNS, "run", take_run));
+    const bool locked = m->opts->locked;
+    TT_TRY(each(m,
+                locked          ? TT__SQL_LOCK_RUNS
+                : m->opts->lost ? TT__SQL_MERGE_RUNS_THERE
+                                : TT__SQL_MERGE_RUNS,
+                "run", take_run));
     if (m->runs.n)
         qsort(m->runs.pairs, m->runs.n, sizeof *m->runs.pairs, by_from);
-    TT_TRY(each(m, TT__SQL_MERGE_PROBLEMS, "problem", take_problem));
-    TT_TRY(each(m, TT__SQL_MERGE_CONFIGS, "configuration", take_config));
-    TT_TRY(each(m, TT__SQL_MERGE_TRIALS, "trial", take_trial));
-    TT_TRY(each(m, TT__SQL_MERGE_WINNERS, "winner", take_winner));
+    TT_TRY(each(m, locked ? TT__SQL_LOCK_PROBLEMS : TT__SQL_MERGE_PROBLEMS, "problem", take_problem));
+    TT_TRY(each(m, locked ? TT__SQL_LOCK_CONFIGS : TT__SQL_MERGE_CONFIGS, "configuration", take_config));
+    TT_TRY(each(m, locked ? TT__SQL_LOCK_TRIALS : TT__SQL_MERGE_TRIALS, "trial", take_trial));
+    TT_TRY(each(m, locked ? TT__SQL_LOCK_WINNERS : TT__SQL_MERGE_WINNERS, "winner", take_winner));
     TT_TRY(each(m, TT__SQL_MERGE_PEAKS, "peak", take_peaks));
     TT_TRY(each(m, TT__SQL_MERGE_FLOPS, "problem", take_flop));
-    TT_TRY(each(m, TT__SQL_MERGE_ENERGIES, "energy", take_energy));
+    TT_TRY(each(m, locked ? TT__SQL_LOCK_ENERGIES : TT__SQL_MERGE_ENERGIES, "energy", take_energy));
     if (m->opts->trusted && !m->from->no_code) {
-        TT_TRY(each(m, TT__SQL_MERGE_CUBINS, "cubin", take_cubin));
-        TT_TRY(each(m, TT__SQL_MERGE_LINKS, "cubin link", take_link));
+        TT_TRY(each(m, locked ? TT__SQL_LOCK_CUBINS : TT__SQL_MERGE_CUBINS, "cubin", take_cubin));
+        TT_TRY(each(m, locked ? TT__SQL_LOCK_LINKS : TT__SQL_MERGE_LINKS, "cubin link", take_link));
     }
     return TT_OK;
 }

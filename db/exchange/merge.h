@@ -10,6 +10,8 @@
 
 typedef struct tt__merge_opts {
     int64_t gpu_id; /* id in the source store; 0: all GPUs */
+    bool locked;    /* only winners, the trials and energies of their configurations, and their cubins */
+    const char *problem_ids; /* of those that are locked, as a JSON array; NULL: all */
     bool trusted;   /* also copy cubins, which are code, and keep "measured" as it is; otherwise it becomes
                        "imported" */
     tt__str *lost;  /* NULL: the first row that is damaged ends the merge. Otherwise such rows are left out,

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "api/problem.h"
-#include "db/upkeep/prune.h"
+#include "base/json.h"
+#include "db/exchange/merge.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/cli/commands/sharing.h"
@@ -14,28 +15,8 @@
 typedef struct lock {
     size_t n; /* problems that are named; 0: all winners */
     tt__problem *problems;
-    bool *found;
-    size_t n_winners, n_cubins;
+    tt__merged merged;
 } lock;
-
-/* Is it none of those that are named? Then it goes. */
-static bool is_other(void *user, const tt__winner *w) {
-    lock *l = user;
-    bool named = l->n == 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (tt__problem_same(&l->problems[i], &w->problem)) {
-            l->found[i] = true;
-            named = true;
-        }
-    l->n_winners += named;
-    return !named;
-}
-
-/* All trials and cubins go that no winner needs. */
-static bool any_text(void *user, const char *kernel, const char *hash) {
-    (void)user, (void)kernel, (void)hash;
-    return true;
-}
 
 static tt_status take_problems(lock *l, const tt__cli_args *args) {
     tt_open_opts open = TT_INIT(tt_open_opts);
@@ -49,8 +30,7 @@ static tt_status take_problems(lock *l, const tt__cli_args *args) {
     TT_GOTO(tt_open(&ctx, &open));
     TT_GOTO(tt__cli_problems_open(&problems, ctx, args));
     l->problems = calloc(problems.n, sizeof *l->problems);
-    l->found = calloc(problems.n, sizeof *l->found);
-    if (!l->problems || !l->found)
+    if (!l->problems)
         TT_GOTO(tt__fail_memory(problems.n * sizeof *l->problems));
     for (l->n = 0; l->n < problems.n; l->n++) {
         tt__question q;
@@ -63,44 +43,50 @@ out:
     return status;
 }
 
-static tt_status check_found(const lock *l) {
+/* Appends the named problems' ids as JSON. */
+static tt_status find_problems(const lock *l, tt__store *store, int64_t gpu_id, tt__str *out) {
     char text[TT__PROBLEM_TEXT_MAX];
-    for (size_t i = 0; i < l->n; i++)
-        if (!l->found[i])
+    tt__json json = {.out = out};
+    tt__json_open(&json, NULL, '[');
+    for (size_t i = 0; i < l->n; i++) {
+        int64_t id;
+        bool found;
+        TT_TRY(tt__store_known_problem(store, &l->problems[i], &id));
+        TT_TRY(tt__store_has_winner(store, gpu_id, id, &found));
+        if (!found)
             return tt__fail(TT_E_NO_WINNER, "there is no winner for the %s of %s: tune it first",
                             l->problems[i].op, tt__problem_text(text, &l->problems[i]));
-    return l->n_winners ? TT_OK
-                        : tt__fail(TT_E_NO_WINNER, "there is no winner to lock: tune something first");
+        tt__json_int(&json, NULL, id);
+    }
+    tt__json_close(&json, ']');
+    return tt__str_check(out);
 }
 
 static tt_status write_lock(lock *l, const tt__cli_args *args) {
-    tt__store *store = NULL, *scratch = NULL, *to = NULL;
-    tt__merge_opts opts = {.trusted = true};
-    tt__merged all = {0}, merged = {0};
-    tt__pruned pruned;
+    tt__store *store = NULL, *to = NULL;
+    tt__merge_opts opts = {.trusted = true, .locked = true};
+    tt__str ids = {0};
     tt__gpu gpu;
     bool is_new = false;
     tt_status status;
     TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
+    if (l->n) {
+        TT_GOTO(find_problems(l, store, opts.gpu_id, &ids));
+        opts.problem_ids = tt__str_text(&ids);
+    }
     TT_GOTO(tt__sharing_create(&to, args->output, "remove it first", &is_new));
-    TT_GOTO(tt__store_open_scratch(&scratch));
-    TT_GOTO(tt__store_begin(scratch));
-    TT_GOTO(tt__store_merge(scratch, store, &opts, &all));
-    TT_GOTO(tt__store_commit(scratch));
-    TT_GOTO(tt__store_prune(
-        scratch, &(tt__prune_opts){.user = l, .winner = is_other, .text = any_text, .alone = true}, &pruned));
-    TT_GOTO(check_found(l));
     TT_GOTO(tt__store_begin(to)); /* all or nothing */
-    TT_GOTO(tt__store_merge(to, scratch, &(tt__merge_opts){.trusted = true}, &merged));
+    TT_GOTO(tt__store_merge(to, store, &opts, &l->merged));
+    if (l->merged.winners == 0)
+        TT_GOTO(tt__fail(TT_E_NO_WINNER, "there is no winner to lock: tune something first"));
     TT_GOTO(tt__store_commit(to));
-    l->n_cubins = (size_t)merged.cubins;
 out:
     if (status != TT_OK)
         tt__sharing_discard(&to, is_new);
+    tt__str_free(&ids);
     tt__store_close(&to);
-    tt__store_close(&scratch);
     tt__store_close(&store);
     return status;
 }
@@ -111,10 +97,9 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = write_lock(&l, args);
     if (status == TT_OK)
-        printf("%s: %s, %s\n", args->output, tt__cli_count((int64_t)l.n_winners, "winner").text,
-               tt__cli_count((int64_t)l.n_cubins, "cubin").text);
+        printf("%s: %s, %s\n", args->output, tt__cli_count(l.merged.winners, "winner").text,
+               tt__cli_count(l.merged.cubins, "cubin").text);
     free(l.problems);
-    free(l.found);
     return tt__cli_fail(status);
 }
 
