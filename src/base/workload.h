@@ -80,6 +80,9 @@ typedef struct tt__workload {
                            src to dst; 0: none */
 } tt__workload;
 
+/* How a note ends that says of a reference that its results show nothing. */
+#define TT__NOTHING_PASSES "a kernel that computes nothing may pass"
+
 /* What verifying must know of one configuration. */
 typedef struct tt__checks {
     tt__launch reference, verify;     /* if they are launched for each configuration; no passes: none */

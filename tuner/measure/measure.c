@@ -94,7 +94,7 @@ static tt_status allocate(tt__bench_pool *pool, const tt__gpu *gpu, size_t room)
     }
 }
 
-tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu) {
+tt_status tt__pool_open(tt__bench_pool *pool, tt__verifier *verifier, const tt__gpu *gpu) {
     const tt__driver *cu = verifier->cu;
     size_t available, total;
     *pool = (tt__bench_pool){.cu = cu, .stream = verifier->stream, .verifier = verifier};
@@ -312,6 +312,33 @@ tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n) {
             r = launch(pool, t, &o);
     }
     return tt__cu_check(r, "a train of launches");
+}
+
+/* Copies the results of the verifier to a slot, or back. */
+static CUresult move_results(const tt__bench_pool *pool, size_t slot, int offset, bool back) {
+    const tt__verifier *v = pool->verifier;
+    CUresult r = CUDA_SUCCESS;
+    for (int i = 0; i < v->work.n && r == CUDA_SUCCESS; i++) {
+        const tt__array *a = &v->work.arrays[i];
+        CUdeviceptr there = place(pool, slot, i, offset), here = v->areas[i].operand;
+        if (tt__verify_is_result(a))
+            r = tt__verify_move(v, back ? here : there, back ? there : here, (size_t)tt__array_bytes(a));
+    }
+    return r;
+}
+
+tt_status tt__pool_verify(tt__bench_pool *pool, const tt__timed *thing, tt__trial *trial) {
+    const size_t slot = pool->slots.next;
+    CUresult r = tt__verify_poison(pool->verifier);
+    if (r == CUDA_SUCCESS)
+        r = move_results(pool, slot, thing->offset, false);
+    TT_TRY(tt__cu_check(r, "preparing a launch to verify"));
+    TT_TRY(tt__pool_repeat(pool, thing, 1));
+    r = pool->cu->cuStreamSynchronize(pool->stream);
+    if (r == CUDA_SUCCESS)
+        r = move_results(pool, slot, thing->offset, true);
+    TT_TRY(tt__cu_check(r, "kernel"));
+    return tt__verify_results(pool->verifier, trial);
 }
 
 /* Reads what `flush` writes. The L2 cache then holds nothing else, and nothing that memory lacks. */

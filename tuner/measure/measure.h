@@ -33,7 +33,7 @@ tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room
 typedef struct tt__bench_pool {
     const tt__driver *cu;
     CUstream stream;
-    const tt__verifier *verifier; /* the verifier with the operands */
+    tt__verifier *verifier; /* the verifier with the operands */
     CUdeviceptr base;
     size_t bytes, slots_at, flush_at; /* copies begin at offset 0 */
     size_t offsets[TT__OPERANDS_MAX]; /* of the buffers in a slot */
@@ -53,7 +53,7 @@ int64_t tt__pool_bytes(const tt__workload *w, const tt__gpu *gpu);
 
 /* tt__pool_open allocates. tt__pool_fill copies the verifier's data to the arrays, and random bits elsewhere.
  * The verifier is borrowed until the pool is closed. */
-tt_status tt__pool_open(tt__bench_pool *pool, const tt__verifier *verifier, const tt__gpu *gpu);
+tt_status tt__pool_open(tt__bench_pool *pool, tt__verifier *verifier, const tt__gpu *gpu);
 tt_status tt__pool_fill(tt__bench_pool *pool);
 void tt__pool_close(tt__bench_pool *pool);
 
@@ -80,6 +80,10 @@ tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bo
 
 /* Queues n launches of a thing as they are timed, but without events. NULL: only what comes before each. */
 tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n);
+/* Launches a thing once as it is timed, without events, and verifies what it leaves there, as tt__verify
+ * does.
+ */
+tt_status tt__pool_verify(tt__bench_pool *pool, const tt__timed *thing, tt__trial *trial);
 /* Does anything come before each launch: a flush, or the contents of buffers? */
 bool tt__pool_prepares(const tt__bench_pool *pool);
 

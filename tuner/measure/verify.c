@@ -13,8 +13,9 @@
  *                                           of and after the inputs, and large numbers in the second set
  *   what the numbers happen to be           two sets of inputs, of both signs and several magnitudes
  *   where the arrays lie                    the first set is aligned to what is promised and to no more; the
- *                                           second to 256 bytes, as when timed
- *   how often, and after what, it runs      once before it is timed, and once afterwards
+ *                                           second as when timed, by default to 256 bytes
+ *   how often, and after what, it runs      once before it is timed, and twice afterwards
+ *   that it is verified at all              once, in the memory where it is timed, without guards
  *   how long the arrays are                 a neighbouring problem, which fits no tile (kernels of users)
  *
  * Poison must be wrong in each byte, else a byte that a kernel leaves out might be right by luck. It must not
@@ -431,8 +432,7 @@ tt_status tt__verify_kept(tt__verifier *v, const char *reason) {
                           : tt__fail(TT_E_CUDA, "%s, and wrote over what results are compared with", reason);
 }
 
-/* Queues restoring `inout` and poisoning results. */
-static CUresult poison(tt__verifier *v) {
+CUresult tt__verify_poison(tt__verifier *v) {
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < v->work.n && r == CUDA_SUCCESS; i++) {
         tt__area *area = &v->areas[i];
@@ -467,7 +467,7 @@ static tt_status elapsed(const tt__verifier *v, double host_s, double *launch_us
 
 tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial,
                      double *launch_us) {
-    TT_TRY(tt__cu_check(poison(v), "tt_poison"));
+    TT_TRY(tt__cu_check(tt__verify_poison(v), "tt_poison"));
     const double begin_s = tt__now_s();
     if (launch_us)
         TT_TRY(tt__cu_check(v->cu->cuEventRecord(v->events[0], v->stream), "cuEventRecord"));
@@ -478,13 +478,16 @@ tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch
         tt__copy(trial->reason, sizeof trial->reason, tt_last_error());
         return TT_OK;
     }
-    tt__finding found[TT__OPERANDS_MAX];
     if (launch_us)
         TT_TRY(tt__cu_check(v->cu->cuEventRecord(v->events[1], v->stream), "cuEventRecord"));
     const double host_s = tt__now_s() - begin_s;
+    TT_TRY(tt__verify_results(v, trial));
+    return launch_us ? elapsed(v, host_s, launch_us) : TT_OK;
+}
+
+tt_status tt__verify_results(tt__verifier *v, tt__trial *trial) {
+    tt__finding found[TT__OPERANDS_MAX];
     TT_TRY(tt__verify_check(v, tt__verify_area, found, "kernel"));
-    if (launch_us)
-        TT_TRY(elapsed(v, host_s, launch_us));
     for (int i = 0; i < v->work.n; i++) {
         if (!found[i].n)
             continue;
@@ -524,7 +527,7 @@ tt_status tt__verify_error(tt__verifier *v, const tt__kernel *kernel, const tt__
 tt_status tt__verify_refuses(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,
                              tt__trial *trial) {
     double error = 0;
-    TT_TRY(tt__cu_check(poison(v), "tt_poison"));
+    TT_TRY(tt__cu_check(tt__verify_poison(v), "tt_poison"));
     TT_TRY(find_error(v, kernel, launch, &error));
     if (!(error <= v->work.limit))
         return TT_OK;

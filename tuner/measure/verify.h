@@ -70,6 +70,10 @@ tt_status tt__verifier_reference(tt__verifier *v, const tt__kernel *kernel, cons
  * TT_E_CUDA: the context is no longer usable. */
 tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial,
                      double *launch_us);
+/* The two parts of that around the launch: queues restoring `inout` and poisoning results; compares what is
+ * there then. */
+CUresult tt__verify_poison(tt__verifier *v);
+tt_status tt__verify_results(tt__verifier *v, tt__trial *trial);
 /* Runs the kernel of `verify` on the results. The trial is a wrong_result if the error exceeds the limit.
  * TT_E_CUDA as above. */
 tt_status tt__verify_error(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,

@@ -65,7 +65,7 @@ static tt_status open_area(tt__verifier *v, int i) {
         return TT_OK;
     }
     area->bytes = tt__verify_area_bytes(&v->work, i);
-    area->head = TT__GUARD + (v->set == TT__FIRST_DATA ? (size_t)v->work.align : 0);
+    area->head = TT__GUARD + (size_t)(v->set == TT__FIRST_DATA ? v->work.align : v->work.offset);
     area->tail = area->head + (size_t)tt__array_bytes(a);
     TT_TRY(allocate(v, &area->live, area->bytes));
     area->operand = area->live + area->head;
@@ -415,12 +415,11 @@ static tt_status look_at(tt__verifier *v, int i) {
     else if (counts[1] == 0 && counts[0] == (uint64_t)n)
         zeros_pass = memcmp(first, (const char[16]){0}, (size_t)(size < 16 ? size : 16)) == 0;
     if (is_nan || (counts[1] == 0 && n > 1 && counts[0] == (uint64_t)n))
-        note(v, "the right result %s is %s everywhere: a kernel that computes nothing may pass\n", a->name,
+        note(v, "the right result %s is %s everywhere: " TT__NOTHING_PASSES "\n", a->name,
              tt__type_text(text, sizeof text, a->type, size, first));
     else if (zeros_pass)
-        note(v, "a result %s of zeros would pass: %s\n", a->name,
-             tt__verify_is_exact(a) ? "the right one is 0"
-                                    : "the tolerance is larger than the right numbers");
+        note(v, "a result %s of zeros is %s: " TT__NOTHING_PASSES "\n", a->name,
+             tt__verify_is_exact(a) ? "right" : "within the tolerance");
     return TT_OK;
 }
 

@@ -203,10 +203,27 @@ static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
     return trial->n_samples + SCREEN_MORE <= SCREEN_MAX && in_reach(m, trial) && !agree(trial);
 }
 
-/* Verifies on one set of data, with the lengths of this configuration, while the largest are timed. A
- * reference that writes what it must not is the trial's failure. */
-static tt_status verify(tt__gpu_state *g, tt__verifier *v, const tt__msg_trial *m, const tt__kernel *kernel,
+/* One run of a kernel that is verified. */
+typedef enum run { ON_FIRST_DATA, ON_SECOND_DATA, AS_TIMED } run;
+
+static tt_status launch_and_compare(tt__gpu_state *g, run run, tt__verifier *v, const tt__msg_trial *m,
+                                    const tt__kernel *kernel, tt__trial *trial, double *launch_us) {
+    const tt__timed thing = tt__gpu_timed(kernel, m);
+    const tt__launch *judge = m->checks.verify.n_passes ? &m->checks.verify : NULL;
+    if (judge && run == ON_FIRST_DATA)
+        TT_TRY(tt__verify_refuses(v, &g->verify, judge, trial));
+    if (trial->status == TT__TRIAL_OK)
+        TT_TRY(run == AS_TIMED ? tt__pool_verify(&g->pool, &thing, trial)
+                               : tt__verify(v, kernel, &m->launch, trial, launch_us));
+    return judge && trial->status == TT__TRIAL_OK ? tt__verify_error(v, &g->verify, judge, trial) : TT_OK;
+}
+
+/* Verifies with the lengths of this configuration, while the largest are timed. A reference that writes what
+ * it must not is the trial's failure. */
+static tt_status verify(tt__gpu_state *g, run run, const tt__msg_trial *m, const tt__kernel *kernel,
                         tt__trial *trial, double *launch_us) {
+    tt__verifier *v = run == ON_SECOND_DATA && g->has_second ? &g->second : &g->verifier;
+    tt__verifier *other = v == &g->second ? &g->verifier : &g->second;
     int64_t largest[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
     for (int i = 0; i < v->work.n; i++) {
@@ -214,23 +231,17 @@ static tt_status verify(tt__gpu_state *g, tt__verifier *v, const tt__msg_trial *
         if (m->checks.counts[i])
             v->work.arrays[i].count = m->checks.counts[i];
     }
-    if (m->checks.reference.n_passes)
+    if (m->checks.reference.n_passes && run != AS_TIMED)
         status = tt__verifier_reference(v, &g->reference, &m->checks.reference);
     if (status != TT_OK && status != TT_E_CUDA) {
         refuse(trial, TT__TRIAL_LAUNCH_ERROR);
         status = TT_OK;
-    } else {
-        if (status == TT_OK && m->checks.verify.n_passes)
-            status = tt__verify_refuses(v, &g->verify, &m->checks.verify, trial);
-        if (status == TT_OK && trial->status == TT__TRIAL_OK)
-            status = tt__verify(v, kernel, &m->launch, trial, launch_us);
+    } else if (status == TT_OK) {
+        status = launch_and_compare(g, run, v, m, kernel, trial, launch_us);
     }
-    if (status == TT_OK && trial->status == TT__TRIAL_OK && m->checks.verify.n_passes)
-        status = tt__verify_error(v, &g->verify, &m->checks.verify, trial);
     for (int i = 0; i < v->work.n; i++)
         v->work.arrays[i].count = largest[i];
-    tt__verifier *other = v == &g->verifier && g->has_second ? &g->second : &g->verifier;
-    return status == TT_OK && trial->status == TT__TRIAL_WRONG_RESULT && other != v
+    return status == TT_OK && trial->status == TT__TRIAL_WRONG_RESULT && g->has_second
                ? tt__verify_kept(other, trial->reason)
                : status;
 }
@@ -262,21 +273,29 @@ static tt_status use_constants(tt__gpu_state *g, const tt__verifier *v) {
     return TT_OK;
 }
 
-/* A kernel may keep state, such as a counter that is 0 at the first launch only, or what it was asked before.
- * So the second data are other ones, at other addresses. */
+static void explain_later(tt__trial *trial, const char *what) {
+    char why[TT__REASON_MAX];
+    tt__copy(why, sizeof why, trial->reason);
+    tt__format(trial->reason, sizeof trial->reason, "right at first, but wrong %s: %s", what, why);
+}
+
+/* A kernel may know that it is timed, by the memory around its arrays. It may keep state, such as a counter
+ * that is 0 at the first launch only, or what it was asked before: the second data are other ones, at other
+ * addresses. */
 static tt_status verify_again(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
                               tt__trial *trial) {
-    char why[TT__REASON_MAX];
+    TT_TRY(verify(g, AS_TIMED, m, kernel, trial, NULL));
+    if (trial->status != TT__TRIAL_OK) {
+        explain_later(trial, "where it is timed");
+        return TT_OK;
+    }
     if (g->has_second)
         TT_TRY(use_constants(g, &g->second));
-    TT_TRY(verify(g, g->has_second ? &g->second : &g->verifier, m, kernel, trial, NULL));
+    TT_TRY(verify(g, ON_SECOND_DATA, m, kernel, trial, NULL));
     if (g->has_second)
         TT_TRY(use_constants(g, &g->verifier));
-    if (trial->status == TT__TRIAL_OK)
-        return TT_OK;
-    tt__copy(why, sizeof why, trial->reason);
-    tt__format(trial->reason, sizeof trial->reason, "right at first, but %s: %s",
-               g->has_second ? "wrong later, with other data at other addresses" : "wrong later", why);
+    if (trial->status != TT__TRIAL_OK)
+        explain_later(trial, g->has_second ? "with other data at other addresses" : "later");
     return TT_OK;
 }
 
@@ -285,7 +304,7 @@ static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__ker
                          tt__trial *trial) {
     double launch_us = 0;
     const bool long_best = m->cutoff_us >= TT__LONG_US;
-    TT_TRY(verify(g, &g->verifier, m, kernel, trial, long_best ? &launch_us : NULL));
+    TT_TRY(verify(g, ON_FIRST_DATA, m, kernel, trial, long_best ? &launch_us : NULL));
     g->times.verified_s = tt__now_s();
     if (trial->status != TT__TRIAL_OK)
         return TT_OK;
