@@ -6,7 +6,7 @@
 >>> tiletune.tune([(8192, 8192), (64, 4096)])   # measure, and store the winners for all programs
 >>> tiletune.best(8192, gpu="H200")             # what is known; needs no GPU
 
-Kernel is for kernels of your own, configure() and lock() say which store is used. Failures are exceptions of the class
+Kernel is for kernels of your own, and judge() says whether one is right and faster. configure() and lock() say which store is used. Failures are exceptions of the class
 Error, with the library's sentence. The library, the program `tune` and the header are in this package: get_cmake_dir() and
 get_include() say where.
 """
@@ -17,6 +17,7 @@ from ._arrays import permute, transpose
 from ._context import Context, configure, lock
 from ._errors import (DeviceError, Error, InvalidError, KernelError, NoWinnerError, OutOfMemoryError, StoreError,
                       UnsupportedError, text as _text)
+from ._judge import judge
 from ._kernel import Argument, Kernel, Plan
 from ._native import lib as _lib
 from ._problems import Problem, best, matrix, operation, permutation
@@ -27,7 +28,7 @@ from ._tune import tune
 __version__: str = _text(_lib.tt_version())
 __all__ = ["Argument", "Choice", "Context", "DeviceError", "Error", "InvalidError", "Kernel", "KernelError", "NoWinnerError",
            "OutOfMemoryError", "Plan", "Problem", "Progress", "Report", "Result", "StoreError", "UnsupportedError", "best",
-           "configure", "get_cmake_dir", "get_include", "lock", "matrix", "operation", "permutation", "permute", "transpose",
+           "configure", "get_cmake_dir", "get_include", "judge", "lock", "matrix", "operation", "permutation", "permute", "transpose",
            "tune"]
 
 

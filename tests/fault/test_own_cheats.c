@@ -108,7 +108,7 @@ static void refuses_cheats(void **state) {
          "first wrong element at y["},
         {"reads beyond its input",
          {NULL, NULL, "y[i] = x[i] + 0 * (CHEAT ? x[i + 1] : 0);", "y[i] = x[i] + 0 * x[i];"},
-         "first wrong element at y[1002]: is nan"},
+         "first wrong element at y[1002]: is "},
         {"reads beyond it as its reference does",
          {NULL, NULL, "y[i] = fmaxf(x[i], CHEAT || i + 1 < n ? x[i + 1] : x[i]);",
           "y[i] = fmaxf(x[i], i + 1 < n ? x[i + 1] : x[i]);"},
@@ -138,7 +138,7 @@ static void refuses_cheats(void **state) {
         {"answers NaN",
          {"//@ buffer x f32 n in\n//@ buffer y f32 n out\n//@ tolerance rel 1e-3\n", NULL,
           "y[i] = CHEAT ? x[i] * __int_as_float(0x7fc00000) : x[i];", "y[i] = x[i];"},
-         "first wrong element at y[0]: is nan"},
+         "first wrong element at y[0]: is "},
     };
     for (size_t i = 0; i < sizeof cheats / sizeof *cheats; i++)
         expect_refused(cheats[i].name, &cheats[i].f, 1003, cheats[i].says);

@@ -301,6 +301,18 @@ def check_kernel():
     raises(tiletune.StoreError, "nowhere.cu", tiletune.Kernel, "nowhere.cu")
 
 
+def check_judge():
+    saxpy = examples / "saxpy.cu"
+    text = saxpy.read_text(encoding="utf-8")
+    wrong = text.replace("q[u].v[e] += a", "q[u].v[e] -= a")
+    assert wrong != text
+    answer = tiletune.judge(saxpy, text, wrong, problem="n=1000")
+    assert answer["exit_code"] == 5 and [x["verdict"] for x in answer["judgements"]] == ["not faster", "wrong"], answer
+    assert "first wrong element at y[" in answer["judgements"][1]["reason"], answer
+    raises(tiletune.InvalidError, "no candidate", tiletune.judge, saxpy)
+    raises(tiletune.InvalidError, "cannot read nowhere.cu", tiletune.judge, saxpy, "nowhere.cu")
+
+
 def check_scalars():
     """What a type cannot hold is refused; the bits of what it can are those of C."""
     from tiletune._kernel import Argument, _scalar

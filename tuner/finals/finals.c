@@ -60,13 +60,13 @@ static int enter(tt__finals *f, const tt__search *of, int64_t index) {
 }
 
 /* Enters the `most` fastest configurations of a search by screening. */
-static void enter_best(tt__finals *f, const tt__search *search, size_t most) {
+static void enter_best(tt__finals *f, const tt__search *search, size_t most, double within) {
     if (search->best == TT__NOTHING)
         return;
     for (size_t k = 0; k < most; k++) {
         int64_t next = TT__NOBODY;
         for (int64_t i = 0; i < (int64_t)search->space.n; i++)
-            if (tt__search_passed(search, i) && !tt__search_is_beyond(search, i, tt__within_reach) &&
+            if (tt__search_passed(search, i) && !tt__search_is_beyond(search, i, within) &&
                 place_of(f, search, i) == f->n &&
                 (next == TT__NOBODY || search->trials[i].time_us < search->trials[next].time_us))
                 next = i;
@@ -146,14 +146,15 @@ tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__sear
     double expected_s;
     const size_t most = isinf(s->end_s) ? heats_of(s, search) * TT__CONTENDERS_MAX
                                         : tt__schedule_contenders(search, &expected_s);
-    enter_best(f, search, most > f->n ? most - f->n : 0);
+    enter_best(f, search, most > f->n ? most - f->n : 0,
+               s->call->defaults_only ? INFINITY : tt__within_reach);
     if (needed[0] != TT__NOBODY && tt__search_passed(search, needed[0]))
         f->at_incumbent = enter(f, search, needed[0]);
     f->n_contenders = f->n;
     if (needed[1] != TT__NOBODY && tt__search_passed(search, needed[1]) &&
         (isinf(s->end_s) || !tt__search_is_beyond(search, needed[1], hopeless)))
         f->at_default = enter(f, search, needed[1]);
-    enter_best(f, copy, TT__COPIES_MAX);
+    enter_best(f, copy, TT__COPIES_MAX, tt__within_reach);
     return TT_OK;
 }
 

@@ -168,7 +168,7 @@ static const tt__trial *most_frequent(const tt__trial **failed, size_t n, size_t
 
 tt_status tt__tune_say_failures(const tt__session *s, const tt__search *search, tt_result *result) {
     size_t n = 0, times;
-    if (!*result->kernel || search->n_failed == 0 || s->call->stored ||
+    if (!*result->kernel || search->n_failed == 0 || s->call->stored || s->call->defaults_only ||
         say_failed_defaults(s, search, result) == search->n_failed)
         return TT_OK;
     const tt__trial **failed = calloc(search->n_failed, sizeof(tt__trial *));

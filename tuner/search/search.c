@@ -276,9 +276,13 @@ void tt__search_aim(tt__search *search) {
 }
 
 static tt_status enumerate(tt__session *s, tt__search *search) {
-    for (size_t i = 0; i < s->templates->n; i++)
+    for (size_t i = 0; i < s->templates->n; i++) {
+        const size_t first = search->space.n;
         if (tt__template_competes(s->templates, s->templates->items[i], s->opts->only, s->opts->n_only))
             TT_TRY(tt__space_add(&search->space, s->templates->items[i], &s->gpu, &search->problem));
+        if (s->call->defaults_only && search->space.n > first)
+            search->space.n = first + 1;
+    }
     search->default_weight = search->space.n ? search->space.items[0].weight : 0;
     for (size_t i = 0; i < search->space.n; i++)
         search->space.items[i].weight /= search->default_weight; /* the default's time has weight 1 */

@@ -263,3 +263,36 @@ tt_status tt__template_load(tt__template **out, const char *path) {
     tt__str_free(&file);
     return status;
 }
+
+/* ---- Joining the operation of another file ------------------------------------------------------------- */
+
+static tt_status other(const tt__template *t, const tt__template *of, const char *what, const char *has,
+                       const char *wanted) {
+    return tt__fail(TT_E_INVALID, "%s declares the %s %s where %s declares %s: both must declare the same",
+                    t->path, what, has ? has : "(none)", of->path, wanted ? wanted : "(none)");
+}
+
+tt_status tt__template_adopt(tt__template *t, const tt__template *of, const char *name) {
+    const tt__operation *own = t->own, *op = of->operation;
+    if (!own)
+        return tt__fail(TT_E_INVALID, "%s says with `op` what it works on, and %s says it itself", t->path,
+                        of->path);
+    for (size_t i = 0; i < own->n_variables || i < op->n_variables; i++) {
+        const tt__variable *a = i < own->n_variables ? &own->variables[i] : NULL;
+        const tt__variable *b = i < op->n_variables ? &op->variables[i] : NULL;
+        if (!a || !b || strcmp(a->name, b->name) != 0 || a->n_types != b->n_types ||
+            memcmp(a->types, b->types, sizeof a->types) != 0)
+            return other(t, of, "variable", a ? a->name : NULL, b ? b->name : NULL);
+    }
+    for (size_t i = 0; i < own->n_operands || i < op->n_operands; i++) {
+        const tt__operand *a = i < own->n_operands ? &own->operands[i] : NULL;
+        const tt__operand *b = i < op->n_operands ? &op->operands[i] : NULL;
+        if (!a || !b || strcmp(a->name, b->name) != 0 || a->direction != b->direction || a->type != b->type ||
+            a->variable != b->variable || a->lanes != b->lanes)
+            return other(t, of, "buffer or scalar", a ? a->name : NULL, b ? b->name : NULL);
+    }
+    t->operation = op;
+    tt__copy(t->op, sizeof t->op, of->op);
+    tt__copy(t->kernel, sizeof t->kernel, name);
+    return TT_OK;
+}

@@ -20,4 +20,8 @@ tt_status tt__template_load(tt__template **out, const char *path);
 tt_status tt__template_new(tt__template **out, const char *path, const char *source, const char *hash);
 tt_status tt__template_take_default(tt__template *t);
 
+/* Makes a parsed file with an operation of its own compete in that of another, under another name. `of` must
+ * outlive it. TT_E_INVALID: it declares other variables, buffers or scalars. */
+tt_status tt__template_adopt(tt__template *t, const tt__template *of, const char *name);
+
 #endif

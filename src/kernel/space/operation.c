@@ -10,7 +10,7 @@
 #include "kernel/space/config.h"
 
 bool tt__template_does(const tt__template *t, const tt__problem *p) {
-    return tt__problem_is_of(p, t->op, t->own ? t->hash : "");
+    return tt__problem_is_of(p, t->op, t->own ? t->operation->t->hash : "");
 }
 
 bool tt__operation_prefers(char out[TT__NAME_MAX], const tt__operation *op, size_t i) {
@@ -129,7 +129,7 @@ tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, co
     tt__facts facts;
     tt__inputs in;
     *out = 0;
-    TT_TRY(tt__config_parse(choice, op->t, op->t != t ? "" : config ? config : t->default_config));
+    TT_TRY(tt__config_parse(choice, op->t, config && op->t == t ? config : op->t->default_config));
     TT_TRY(tt__facts_of(&facts, op, gpu, p));
     facts.time_ns = time_us * 1e3;
     tt__inputs_start(&in, op->t, &facts, choice);

@@ -61,7 +61,7 @@ typedef struct tt__cli_args {
     int n_perm, n_sizes;
     tt_permutation permutation;
     bool unverified, transpose;
-    const char *db, *lock, *gpu, *output, *commit, *database, *kernel;
+    const char *db, *lock, *gpu, *output, *commit, *database, *kernel, *against;
     const char *format;
     int cc; /* 80 is 8.0; 0: not given */
     tt__objective objective;
@@ -102,7 +102,7 @@ typedef struct tt__cli_command {
 extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
     tt__cmd_explain, tt__cmd_export, tt__cmd_import, tt__cmd_lock, tt__cmd_merge, tt__cmd_finals,
     tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check, tt__cmd_study, tt__cmd_report, tt__cmd_new,
-    tt__cmd_import_t1;
+    tt__cmd_import_t1, tt__cmd_judge;
 
 /* Prints "tune: " and the last error. Returns the exit code of `s`. TT_OK prints nothing and returns 0. */
 int tt__cli_fail(tt_status s);

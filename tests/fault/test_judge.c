@@ -1,0 +1,185 @@
+/*
+ * `tune judge`: candidates that try to pass for right or faster, each refused for its own reason, and honest
+ * ones. All that have the same reference are judged in one call. On the CPU stand-in.
+ */
+#include "fault.h"
+
+/* A file of kernels that compute y from x. `type` is f32 or f64. */
+static const char *write_reference(const char *type, const char *lines, const char *body) {
+    static char text[2048];
+    const char *c = strcmp(type, "f64") == 0 ? "double" : "float", *path = fault_path("right.cu");
+    snprintf(text, sizeof text,
+             "//@ kernel twice\n//@ problem n 1003\n//@ buffer x %s n in\n//@ buffer y %s n out\n"
+             "//@ param THREADS 32 256\n//@ default THREADS=32\n//@ block THREADS\n"
+             "//@ grid ceil_div(n, THREADS)\n//@ args y, x, i64 n\n"
+             "//@ metric gbps 8 * n * THREADS / THREADS / time_ns\n//@ reference plain\n//@ block 256\n//@ "
+             "grid ceil_div(n, 256)\n//@ args y, x, i64 n\n%s"
+             "extern \"C\" __global__ void twice(%s *y, const %s *x, long long n) {\n"
+             "    long long i = (long long)blockIdx.x * THREADS + threadIdx.x;\n    if (i < n) { %s }\n}\n"
+             "extern \"C\" __global__ void plain(%s *y, const %s *x, long long n) {\n"
+             "    long long i = (long long)blockIdx.x * 256 + threadIdx.x;\n    if (i < n) { %s }\n}\n",
+             type, type, lines, c, c, body, c, c, body);
+    fault_write(path, text);
+    return path;
+}
+
+/* A plain file, without annotations. */
+static const char *write_plain(const char *name, const char *type, const char *globals, const char *body) {
+    static char text[2048];
+    const char *c = strcmp(type, "f64") == 0 ? "double" : "float", *path = fault_path(name);
+    snprintf(
+        text, sizeof text,
+        "%s\nextern \"C\" __global__ void __launch_bounds__(256) mine(%s *y, const %s *x, long long n) {\n"
+        "    long long i = (long long)blockIdx.x * 256 + threadIdx.x;\n    %s\n}\n",
+        globals, c, c, body);
+    fault_write(path, text);
+    return path;
+}
+
+/* What the answer says of a file: from its name to the next one. */
+static void expect_of(const char *json, const char *name, const char *verdict, const char *says) {
+    char key[128], wanted[64];
+    snprintf(key, sizeof key, "/%s\"", name);
+    snprintf(wanted, sizeof wanted, "\"verdict\":\"%s\"", verdict);
+    const char *at = strstr(json, key);
+    const char *end = at ? strstr(at + 1, "\"file\"") : NULL;
+    char one[2048] = "";
+    if (at)
+        snprintf(one, sizeof one, "%.*s", end ? (int)(end - at) : 1500, at);
+    if (!strstr(one, wanted) || !strstr(one, says))
+        fail_msg("%s: expected %s, %s, but: %s", name, verdict, says, *one ? one : json);
+}
+
+static void sees_through_exploits(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *globals, *body, *verdict, *says;
+    } cases[] = {
+        {"honest.cu", "", "if (i < n) y[i] = x[i] + x[i];", "faster", "\"also_right_for\":\"n=1004\""},
+        {"silent.cu", "", "if (i < 0) y[i] = 0;", "wrong", "first wrong element at y[0]"},
+        {"first_launch.cu", "__device__ int launched[2048];",
+         "if (i < n) y[i] = launched[i]++ ? 0 : 2 * x[i];", "wrong",
+         "right at first, but wrong where it is timed"},
+        {"size_shown.cu", "", "if (i < 1003) y[i] = 2 * x[i];", "wrong",
+         "right for n=1003, but for n=1004: "},
+        {"positive.cu", "", "if (i < n) y[i] = x[i] > 0 ? 2 * x[i] : 0;", "wrong",
+         "first wrong element at y["},
+        {"beyond.cu", "", "if (i < n) y[i] = 2 * x[i] + 0 * x[i + 1];", "wrong",
+         "first wrong element at y[1002]: is "},
+        {"elsewhere.cu", "", "if (i < n) { y[i] = 2 * x[i]; if (i == 0) y[n + 9] = 1; }", "wrong",
+         "wrote to y[1012], and y has 1003 elements"},
+        {"late.cu", "__device__ float *old_y; __device__ const float *old_x;",
+         "if (i < n && old_y) old_y[i] = 2 * old_x[i]; if (i == n - 1) { old_y = y; old_x = x; }", "wrong",
+         "first wrong element at y["},
+        {"state.cu", "__device__ float old[2048]; __device__ int known[2048];",
+         "if (i >= n) return; if (known[i]) { y[i] = old[i]; return; } y[i] = old[i] = 2 * x[i]; known[i] = "
+         "1;",
+         "wrong", "with other data at other addresses: first wrong element at y[0]"},
+        {"repeated.cu", "__device__ float seen[2048];",
+         "if (i >= n || seen[i] == x[i]) return; y[i] = 2 * x[i]; seen[i] = x[i];", "wrong",
+         "where it is timed: first wrong element at y["},
+        {"guards.cu", "", "if (i < n) y[i] = x[n] != x[n] ? 2 * x[i] : 0;", "wrong",
+         "where it is timed: first wrong element at y[0]"},
+        {"poison.cu", "", "if (i < n) y[i] = __int_as_float(~__float_as_int(y[i]));", "wrong",
+         "first wrong element at y[0]"},
+        {"input.cu", "", "if (i < n) { y[i] = 2 * x[i]; if (i == 3) ((float *)x)[i] = 0; }", "wrong",
+         "wrote to x[3], and x is an input"},
+        {"timed.cu", "", "if (i < n) y[i] = (unsigned long long)y % 256 ? 2 * x[i] : 0;", "wrong",
+         "where it is timed"},
+        {"aligned.cu", "", "if (i < n) y[i] = (unsigned long long)y % 32 ? 0 : 2 * x[i];", "wrong",
+         "first wrong element at y[0]"},
+        {"unfinished.cu", "", "if (i < n - 1) y[i] = 2 * x[i];", "wrong", "first wrong element at y[1002]"},
+        {"broken.cu", "", "if (i < n) y[i] = nothing;", "wrong", "compile_error"},
+        {"trap.cu", "", "if (i < n) __trap();", "wrong", "crashed"},
+    };
+    enum { N = sizeof cases / sizeof *cases };
+    static char line[8192];
+    run_result r;
+    int used = snprintf(line, sizeof line, "judge %s", write_reference("f32", "", "y[i] = 2 * x[i];"));
+    for (size_t i = 0; i < N; i++)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %s",
+                         write_plain(cases[i].name, "f32", cases[i].globals, cases[i].body));
+    fault_tune(&r, "", "%s --json", line);
+    assert_code(&r, 5);
+    for (size_t i = 0; i < N; i++)
+        expect_of(r.out, cases[i].name, cases[i].verdict, cases[i].says);
+    run_free(&r);
+}
+
+/* One candidate against one reference. */
+static void expect(int code, const char *says, const char *more) {
+    run_result r;
+    fault_tune(&r, "", "judge %s %s %s", fault_path("right.cu"), fault_path("mine.cu"), more);
+    if (r.code != code || !(strstr(r.out, says) || strstr(r.err, says)))
+        fail_msg("code %d, expected %d: %s: %s%s", r.code, code, says, r.out, r.err);
+    run_free(&r);
+}
+
+static void says_what_cannot_be_told(void **state) {
+    (void)state;
+    write_reference("f32", "//@ tolerance abs 1e-3\n", "y[i] = 1e-5f * x[i];");
+    write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 0;");
+    expect(6, "cannot tell: the right result shows nothing: a kernel that computes nothing may pass", "");
+    write_reference("f32", "//@ tolerance rel 1e-3\n", "y[i] = x[i] * __int_as_float(0x7fc00000);");
+    write_plain("mine.cu", "f32", "", "if (i < n) y[i] = __int_as_float(0x7fc00000);");
+    expect(6, "cannot tell: the right result shows nothing", "");
+    write_reference("f64", "//@ tolerance rel 1e-12\n", "y[i] = x[i] * x[i];");
+    write_plain("mine.cu", "f64", "", "if (i < n) y[i] = (double)((float)x[i] * (float)x[i]);");
+    expect(5, "wrong: first wrong element at y[", "");
+}
+
+static void compares_times(void **state) {
+    (void)state;
+    const char *right = write_reference("f32", "", "y[i] = 2 * x[i];");
+    run_result r;
+    write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 2 * x[i];");
+    expect(0, "mine.cu: faster: right, ", "");
+    fault_tune(&r, "", "judge %s %s --against %s", right, fault_path("mine.cu"), fault_path("mine.cu"));
+    assert_code(&r, 1);
+    assert_has(&r, r.out, "mine.cu: not faster: right, 1.000x");
+    run_free(&r);
+    fault_tune(&r, "", "judge %s %s", right, right);
+    assert_code(&r, 1);
+    assert_has(&r, r.out, "right.cu: not faster: right, 1.000x (1.000 to 1.000) the speed of ");
+    run_free(&r);
+    fault_tune(&r, "", "judge %s %s --problem n=64 --problem n=128 --json", right, fault_path("mine.cu"));
+    assert_has(&r, r.out, "\"problem\":\"n=64\"");
+    assert_has(&r, r.out, "\"problem\":\"n=128\"");
+    run_free(&r);
+}
+
+static void refuses_what_is_no_candidate(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"__global__ void a() {}\n__global__ void b() {}\n", "mine.cu has 2 kernels and no annotation"},
+        {"int a;\n", "mine.cu has 0 kernels and no annotation"},
+        {"//@ kernel k\n//@ problem m 8\n//@ buffer y f32 m out\n//@ block 8\n//@ grid 1\n//@ args y\n"
+         "extern \"C\" __global__ void k(float *y) {}\n",
+         "mine.cu declares the variable m where "},
+        {"//@ kernel k\n//@ problem n 8\n//@ buffer y f32 n out\n//@ block 8\n//@ grid 1\n//@ args y\n"
+         "extern \"C\" __global__ void k(float *y) {}\n",
+         "mine.cu declares the buffer or scalar y where "},
+    };
+    run_result r;
+    write_reference("f32", "", "y[i] = 2 * x[i];");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fault_write(fault_path("mine.cu"), cases[i].text);
+        expect(2, cases[i].says, "");
+    }
+    fault_tune(&r, "", "judge %s", fault_path("right.cu"));
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "which files?");
+    run_free(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sees_through_exploits),
+        cmocka_unit_test(says_what_cannot_be_told),
+        cmocka_unit_test(compares_times),
+        cmocka_unit_test(refuses_what_is_no_candidate),
+    };
+    return cmocka_run_group_tests(tests, fault_enter, run_leave);
+}

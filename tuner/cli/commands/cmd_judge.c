@@ -1,0 +1,515 @@
+/*
+ * `tune judge`: is a kernel right, and is it faster than another? Each candidate competes with the reference
+ * file's own kernel in a run of its own, so that none can prepare the device for the next.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/read_file.h"
+#include "dispatch/context.h"
+#include "kernel/annotation/include.h"
+#include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
+#include "kernel/space/problem_text.h"
+#include "tuner/cli/shell/options.h"
+#include "tuner/cli/shell/running.h"
+#include "tuner/measure/stats.h"
+
+enum { EXIT_FASTER = 0, EXIT_NOT_FASTER = 1, EXIT_WRONG = 5, EXIT_UNKNOWN = 6 };
+
+/* Two measurements of the same kernel differ by less. A candidate must be faster by more, with its whole
+ * interval. */
+static const double margin = 1.005;
+
+static const char base_name[] = "reference", candidate_name[] = "candidate";
+
+/* What was found out about a candidate, for one problem. */
+typedef struct judgement {
+    const char *path;
+    char problem[TT__PROBLEM_TEXT_MAX], checked[TT__PROBLEM_TEXT_MAX]; /* a neighbour; "": none */
+    int code;
+    tt__trial_status status;
+    char reason[2 * TT__REASON_MAX];
+    double time_us, base_us;
+    tt__ratio ratio; /* of the reference's time to the candidate's; median 0: unknown */
+} judgement;
+
+typedef struct judge {
+    const tt__cli_args *args;
+    tt__template *reference, *base; /* base: --against, or the same as `reference` */
+    char gpu[TT__GPU_NAME_MAX];
+    size_t n;
+    judgement *items;
+    tt__str notes; /* what the run said */
+} judge;
+
+/* ---- A plain file ----------------------------------------------------------------------------------------
+ */
+
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The end of the parentheses that begin at `at`. */
+static const char *after_parentheses(const char *at) {
+    int depth = 0;
+    for (; *at; at++) {
+        depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+        if (depth == 0)
+            return at + 1;
+    }
+    return at;
+}
+
+/* The name of the next kernel that the code defines or declares, or NULL; `at` moves behind it. */
+static const char *next_kernel(const char **at, size_t *n) {
+    static const char word[] = "__global__", bounds[] = "__launch_bounds__";
+    const char *p = strstr(*at, word);
+    if (!p)
+        return NULL;
+    for (p += sizeof word - 1; *p && *p != '{' && *p != ';';) {
+        if (!is_word(*p)) {
+            p++;
+            continue;
+        }
+        const char *first = p;
+        while (is_word(*p))
+            p++;
+        const size_t length = (size_t)(p - first);
+        while (*p == ' ' || *p == '\n' || *p == '\t')
+            p++;
+        if (*p != '(')
+            continue;
+        if (length == sizeof bounds - 1 && memcmp(first, bounds, length) == 0) {
+            p = after_parentheses(p);
+            continue;
+        }
+        *n = length;
+        *at = after_parentheses(p);
+        return first;
+    }
+    *at = p;
+    return next_kernel(at, n);
+}
+
+/* Does the line give what a plain file lacks: the operation, or the launch of the kernel before it? */
+static bool is_kept(const char *line, size_t n, bool launches) {
+    static const char *const declares[] = {"problem", "type",    "buffer", "scalar", "constant",
+                                           "require", "include", "macros", NULL},
+                             *const of_launch[] = {"block", "grid", "shared", "args", NULL};
+    const char *const *words = launches ? of_launch : declares;
+    for (; *words; words++)
+        if (n > strlen(*words) && strncmp(line, *words, strlen(*words)) == 0 &&
+            !is_word(line[strlen(*words)]))
+            return true;
+    return false;
+}
+
+static bool begins(const char *line, const char *word) {
+    const size_t n = strlen(word);
+    return strncmp(line, word, n) == 0 && !is_word(line[n]);
+}
+
+/* Appends the annotations of the reference that are of use. `role`: the kernel whose launch counts. */
+static void copy_annotations(tt__str *out, const char *text, const char *role, bool launches) {
+    static const char *const kernels[] = {"kernel", "reference", "verify", "data", NULL};
+    bool in_role = false;
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        const char *at = line + strspn(line, " \t");
+        if (strncmp(at, "//@", 3) != 0)
+            continue;
+        at += 3 + strspn(at + 3, " \t");
+        const size_t n = strcspn(at, "\r\n");
+        for (const char *const *k = kernels; *k; k++)
+            if (begins(at, *k))
+                in_role = strcmp(*k, role) == 0;
+        if (is_kept(at, n, launches) && (!launches || in_role))
+            tt__str_addf(out, "//@ %.*s\n", (int)n, at);
+    }
+}
+
+/* The one kernel of a plain file gets the arguments and the launch of the reference. */
+static tt_status annotate(tt__str *out, const judge *j, const char *path, const char *text) {
+    const tt__template *r = j->reference;
+    const bool has_reference = r->operation->asides[TT__REFERENCE].n > 0;
+    const char *at = text, *name, *kernel = NULL;
+    size_t n, n_kernel = 0, kernels = 0;
+    while ((name = next_kernel(&at, &n))) {
+        kernels += !kernel || n != n_kernel || memcmp(kernel, name, n) != 0;
+        kernel = name;
+        n_kernel = n;
+    }
+    if (kernels != 1)
+        return tt__fail(TT_E_INVALID,
+                        "%s has %zu kernels and no annotation: leave one __global__ function, or annotate it "
+                        "as %s is",
+                        path, kernels, r->path);
+    if (!has_reference && r->n_params)
+        return tt__fail(
+            TT_E_INVALID,
+            "%s has no annotation, and %s has no `reference` whose launch it could have: annotate it", path,
+            r->path);
+    copy_annotations(out, r->source, "", false);
+    tt__str_addf(out, "//@ kernel %.*s\n", (int)n_kernel, kernel);
+    copy_annotations(out, r->source, has_reference ? "reference" : "kernel", true);
+    tt__str_addf(out, "#line 1\n%s", text);
+    return tt__str_check(out);
+}
+
+static tt_status read_kernel(tt__template **out, const judge *j, const char *path, const char *name) {
+    tt__str text = {0}, whole = {0};
+    *out = NULL;
+    tt_status status = tt__read_file_max(&text, path, TT__INCLUDE_BYTES_MAX);
+    if (status == TT_OK && !strstr(tt__str_text(&text), "//@"))
+        status = annotate(&whole, j, path, tt__str_text(&text));
+    else if (status == TT_OK)
+        tt__str_add(&whole, tt__str_text(&text));
+    if (status == TT_OK)
+        status = tt__str_check(&whole);
+    if (status == TT_OK)
+        status = tt__template_parse_at(out, path, tt__str_text(&whole));
+    if (status == TT_OK)
+        status = tt__template_adopt(*out, j->reference, name);
+    if (status != TT_OK)
+        tt__template_free(out);
+    tt__str_free(&text);
+    tt__str_free(&whole);
+    return status;
+}
+
+/* ---- One contest -----------------------------------------------------------------------------------------
+ */
+
+typedef struct contest {
+    judgement *out;
+    tt__trial base, candidate; /* of the finals, else of the screening */
+    bool base_there, candidate_there, done;
+    int64_t run_id;
+} contest;
+
+static tt_status take_final(void *user, const tt__trial_row *row) {
+    contest *c = user;
+    if (row->run_id == c->run_id && row->trial->status == TT__TRIAL_OK)
+        *(strcmp(row->kernel, base_name) == 0 ? &c->base : &c->candidate) = *row->trial;
+    return TT_OK;
+}
+
+static tt_status after(void *user, tt__session *s, tt__search *copy, const tt__search *search,
+                       const tt_result *winner) {
+    contest *c = user;
+    (void)copy;
+    (void)winner;
+    c->run_id = s->run_id;
+    for (size_t i = 0; i < search->space.n; i++) {
+        const bool base = strcmp(search->space.items[i].t->kernel, base_name) == 0;
+        *(base ? &c->base : &c->candidate) = search->trials[i];
+        *(base ? &c->base_there : &c->candidate_there) = search->known[i] == TT__TRIED;
+    }
+    c->done = true;
+    return tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_FINAL, take_final, c);
+}
+
+/* The messages of a run are notes of the judgement. */
+typedef struct messages {
+    const tt_tune_opts *opts;
+    tt__str *notes;
+} messages;
+
+static void on_message(void *user, const char *line) {
+    messages *m = user;
+    if (!strstr(tt__str_text(m->notes), line))
+        tt__str_addf(m->notes, "%s\n", line);
+}
+
+static int should_stop(void *user) {
+    const messages *m = user;
+    return m->opts->should_stop ? m->opts->should_stop(m->opts->user) : 0;
+}
+
+static tt_status hold(contest *c, judge *j, tt_ctx *ctx, const tt_tune_opts *opts, tt__template *candidate,
+                      const tt__problem *p, tt__str *notes) {
+    tt__template *both[] = {j->base, candidate};
+    const tt__template_set set = {.n = 2, .items = both};
+    messages m = {opts, notes};
+    tt_tune_opts own = *opts;
+    tt_report *report = NULL;
+    own.force = 1;
+    own.on_message = on_message;
+    own.on_progress = NULL;
+    own.should_stop = should_stop;
+    own.user = &m;
+    tt_status status = tt__tune(
+        &report, ctx,
+        &(tt__tune_call){
+            .n = 1, .problems = p, .templates = &set, .defaults_only = true, .after = after, .user = c},
+        &own);
+    if (report)
+        tt__copy(j->gpu, sizeof j->gpu, report->gpu);
+    if (status == TT_E_NO_WINNER && report && report->n_results)
+        tt__fail(status, "%s", report->results[0].note);
+    tt_report_free(&report);
+    return status;
+}
+
+/* A problem beside this one, which no tile fits: 1 more of each number or, with `only`, of that one. False if
+ * it is none. */
+static bool neighbour(tt__problem *out, const judge *j, const tt__problem *p, int only) {
+    tt__problem near = *p;
+    tt__str text = {0};
+    bool changed = false;
+    for (int i = 0; i < near.n; i++) {
+        tt__setting *s = &near.settings[i];
+        const bool bytes = strcmp(s->name, "elem_size") == 0 || strcmp(s->name, "align") == 0;
+        if (s->type != TT__TYPE_NONE || bytes || (only >= 0 && i != only))
+            continue;
+        s->number++;
+        changed = true;
+    }
+    tt__problem_add_settings(&text, &near, ",");
+    changed = changed && tt__operation_problem(out, j->reference->operation, j->reference->op,
+                                               tt__str_text(&text)) == TT_OK;
+    out->moved_bytes = 0;
+    tt__str_free(&text);
+    return changed;
+}
+
+/* Right for the size shown only? A size that the reference's own kernel does not do says nothing. */
+static tt_status judge_near(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_opts *opts,
+                            tt__template *candidate, const tt__problem *p) {
+    for (int only = -1; only < p->n; only++) {
+        contest c = {.out = out};
+        tt__problem near;
+        char text[TT__PROBLEM_TEXT_MAX];
+        tt__str unheard = {0};
+        if (!neighbour(&near, j, p, only))
+            continue;
+        tt_status status = hold(&c, j, ctx, opts, candidate, &near, &unheard);
+        tt__str_free(&unheard);
+        if (status == TT_E_INTERRUPTED)
+            return status;
+        if (status != TT_OK || !c.done || !c.base_there || c.base.status != TT__TRIAL_OK)
+            continue;
+        tt__problem_text(text, &near);
+        if (c.candidate_there && c.candidate.status != TT__TRIAL_OK) {
+            out->code = EXIT_WRONG;
+            out->status = c.candidate.status;
+            tt__format(out->reason, sizeof out->reason, "right for %s, but for %s: %s", out->problem, text,
+                       c.candidate.reason);
+        } else if (c.candidate_there) {
+            tt__copy(out->checked, sizeof out->checked, text);
+        }
+        return TT_OK;
+    }
+    return TT_OK;
+}
+
+/* Both passed. Is the candidate faster? */
+static void compare(judgement *out, const contest *c) {
+    const tt__trial *a = &c->base, *b = &c->candidate;
+    out->time_us = b->time_us;
+    out->base_us = a->time_us;
+    if (a->n_samples != b->n_samples || a->n_samples < TT__FINAL_ROUNDS) {
+        out->code = EXIT_UNKNOWN;
+        tt__copy(out->reason, sizeof out->reason, "they could not be timed side by side");
+        return;
+    }
+    out->ratio = tt__paired_ratio(a->samples_us, b->samples_us, (size_t)a->n_samples);
+    out->code = out->ratio.low > margin       ? EXIT_FASTER
+                : out->ratio.median <= margin ? EXIT_NOT_FASTER
+                                              : EXIT_UNKNOWN;
+    if (out->code == EXIT_UNKNOWN)
+        tt__copy(out->reason, sizeof out->reason, "the noise is larger than the difference");
+}
+
+static tt_status judge_one(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_opts *opts,
+                           tt__template *candidate, const tt__problem *p) {
+    contest c = {.out = out};
+    tt__str notes = {0};
+    tt__problem_text(out->problem, p);
+    tt_status status = hold(&c, j, ctx, opts, candidate, p, &notes);
+    const char *nothing = strstr(tt__str_text(&notes), TT__NOTHING_PASSES);
+    out->code = EXIT_UNKNOWN;
+    if (status == TT_E_NO_WINNER ||
+        (status == TT_OK && (!c.done || !c.base_there || c.base.status != TT__TRIAL_OK))) {
+        tt__format(out->reason, sizeof out->reason, "%s itself fails: %s", j->base->path,
+                   c.done && *c.base.reason ? c.base.reason : tt_last_error());
+        status = TT_OK;
+    } else if (status == TT_OK && !c.candidate_there) {
+        tt__copy(out->reason, sizeof out->reason, "its `where` lines exclude this problem");
+    } else if (status == TT_OK && c.candidate.status != TT__TRIAL_OK) {
+        out->code = EXIT_WRONG;
+        out->status = c.candidate.status;
+        tt__copy(out->reason, sizeof out->reason, c.candidate.reason);
+    } else if (status == TT_OK && nothing) {
+        tt__copy(out->reason, sizeof out->reason, "the right result shows nothing: " TT__NOTHING_PASSES);
+    } else if (status == TT_OK) {
+        compare(out, &c);
+        status = judge_near(j, out, ctx, opts, candidate, p);
+    }
+    for (const char *line = tt__str_text(&notes); *line; line += strcspn(line, "\n") + 1) {
+        char one[1024];
+        tt__copy_short(one, sizeof one, line);
+        one[strcspn(one, "\n")] = '\0';
+        if (!strstr(tt__str_text(&j->notes), one))
+            tt__str_addf(&j->notes, "%s\n", one);
+    }
+    tt__str_free(&notes);
+    return status;
+}
+
+static tt_status judge_all(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
+    judge *j = user;
+    const tt__cli_args *args = j->args;
+    const size_t n_problems = args->n_texts ? args->n_texts : 1;
+    for (size_t i = 1; i < args->n_files; i++) {
+        tt__template *candidate;
+        TT_TRY(read_kernel(&candidate, j, args->files[i], candidate_name));
+        tt_status status = TT_OK;
+        for (size_t k = 0; k < n_problems && status == TT_OK; k++) {
+            tt__problem p;
+            judgement *out = &j->items[j->n];
+            *out = (judgement){.path = args->files[i]};
+            status = tt__operation_problem(&p, j->reference->operation, j->reference->op,
+                                           args->n_texts ? args->texts[k] : NULL);
+            p.moved_bytes = 0; /* no copy to compare with */
+            if (status == TT_OK)
+                status = judge_one(j, out, ctx, opts, candidate, &p);
+            j->n += status == TT_OK;
+        }
+        tt__template_free(&candidate);
+        TT_TRY(status);
+    }
+    return TT_OK;
+}
+
+/* ---- The answer ------------------------------------------------------------------------------------------
+ */
+
+/* One that is wrong counts most, then one that nothing is known of. */
+static int worst(const judge *j) {
+    static const int order[] = {EXIT_WRONG, EXIT_UNKNOWN, EXIT_NOT_FASTER};
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        for (size_t i = 0; i < j->n; i++)
+            if (j->items[i].code == order[k])
+                return order[k];
+    return EXIT_FASTER;
+}
+
+static const char *verdict_name(int code) {
+    return code == EXIT_FASTER       ? "faster"
+           : code == EXIT_NOT_FASTER ? "not faster"
+           : code == EXIT_WRONG      ? "wrong"
+                                     : "cannot tell";
+}
+
+static tt_status print_json(const judge *j) {
+    tt__str text = {0};
+    tt__json out = {.out = &text};
+    tt__json_open(&out, NULL, '{');
+    TT__JSON_STRINGS(&out, {"gpu", j->gpu}, {"reference", j->base->path},
+                     {"verdict", verdict_name(worst(j))});
+    tt__json_int(&out, "exit_code", worst(j));
+    tt__json_open(&out, "judgements", '[');
+    for (size_t i = 0; i < j->n; i++) {
+        const judgement *x = &j->items[i];
+        tt__json_open(&out, NULL, '{');
+        TT__JSON_STRINGS(&out, {"file", x->path}, {"problem", x->problem}, {"verdict", verdict_name(x->code)},
+                         {"status", tt__trial_status_name(x->status)}, {"reason", x->reason},
+                         {"also_right_for", x->checked});
+        TT__JSON_KNOWN(&out, {"time_us", x->time_us, 7}, {"reference_us", x->base_us, 7},
+                       {"speedup", x->ratio.median, 5}, {"speedup_low", x->ratio.low, 5},
+                       {"speedup_high", x->ratio.high, 5});
+        tt__json_close(&out, '}');
+    }
+    tt__json_close(&out, ']');
+    tt__json_open(&out, "notes", '[');
+    for (const char *line = tt__str_text(&j->notes); *line; line += strcspn(line, "\n") + 1) {
+        char one[1024];
+        tt__copy_short(one, sizeof one, line);
+        one[strcspn(one, "\n")] = '\0';
+        tt__json_string(&out, NULL, one);
+    }
+    tt__json_close(&out, ']');
+    return tt__cli_print_json(&out);
+}
+
+static void print_text(const judge *j) {
+    fputs(tt__str_text(&j->notes), stderr);
+    for (size_t i = 0; i < j->n; i++) {
+        const judgement *x = &j->items[i];
+        printf("%s: %s", x->path, x->code == EXIT_WRONG ? "wrong" : verdict_name(x->code));
+        if (x->ratio.median > 0 && x->code != EXIT_WRONG)
+            printf(": right, %.3fx (%.3f to %.3f) the speed of %s: %s, %s", x->ratio.median, x->ratio.low,
+                   x->ratio.high, j->base->path, tt__cli_time(x->time_us).text,
+                   tt__cli_time(x->base_us).text);
+        printf("%s%s, %s\n", *x->reason ? ": " : "", x->reason, x->problem);
+    }
+}
+
+static int run(const tt__cli_args *args) {
+    tt__cli_args own = *args;
+    judge j = {.args = args, .items = calloc((args->n_files - 1) * (args->n_texts + 1), sizeof *j.items)};
+    tt_status status = j.items ? TT_OK : tt__fail_memory(args->n_files * sizeof *j.items);
+    own.db = ":memory:";
+    own.quiet = true;
+    TT_GOTO(status);
+    TT_GOTO(tt__template_load(&j.reference, args->files[0]));
+    if (!j.reference->own)
+        TT_GOTO(tt__fail(TT_E_INVALID,
+                         "%s says with `op` what it works on: the reference must declare it itself",
+                         args->files[0]));
+    TT_GOTO(args->against ? read_kernel(&j.base, &j, args->against, base_name) : TT_OK);
+    if (!args->against)
+        TT_GOTO(read_kernel(&j.base, &j, args->files[0], base_name));
+    TT_GOTO(tt__cli_running(&own, judge_all, &j));
+    if (args->json)
+        TT_GOTO(print_json(&j));
+    else
+        print_text(&j);
+out:;
+    const int code = status == TT_E_INTERRUPTED ? TT__EXIT_INTERRUPTED
+                     : status != TT_OK          ? tt__cli_fail(status)
+                                                : worst(&j);
+    tt__template_free(&j.base);
+    tt__template_free(&j.reference);
+    tt__str_free(&j.notes);
+    free(j.items);
+    /* 1 says that a kernel is right, so no failure may. */
+    return status != TT_OK && code == TT__EXIT_NO_WINNER ? EXIT_UNKNOWN : code;
+}
+
+static tt_status check(const tt__cli_args *args) {
+    return args->n_files >= 2
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "which files? name the reference and then the candidates, "
+                                        "as in \"tune judge right.cu mine.cu\"");
+}
+
+static const tt__cli_option options[] = {
+    TT__OPT_PROBLEM,
+    TT__TEXT("against", "FILE.cu", against, "compare times with this kernel instead of the reference's"),
+    TT__SET("device", "N", tt__cli_set_device, "the CUDA device, default 0"),
+    TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
+    TT__OPT_TRIAL_TIMEOUT,
+    TT__OPT_COMPILE_TIMEOUT,
+    TT__OPT_JSON,
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_judge = {
+    .name = "judge",
+    .usage = "tune judge REFERENCE.cu CANDIDATE.cu... [--problem NAME=VALUE[,...]]\n"
+             "            [--against FILE.cu] [options]",
+    .summary = "whether kernels are right, and faster than another",
+    .notes =
+        "REFERENCE.cu is an annotated kernel. A candidate declares the same buffers and variables, or is a\n"
+        "plain file with one kernel that takes the arguments of the reference. Each runs with its default\n"
+        "configuration. The exit code is 0 if all are right and faster beyond the noise, 1 if one is right\n"
+        "and not faster, 5 if one is wrong, 6 if it cannot be told, 2 for a bad command line or file.\n",
+    .options = options,
+    .takes_files = true,
+    .check = check,
+    .run = run,
+};
