@@ -22,7 +22,7 @@
  * NULL handle is TT_E_INVALID. Functions that free ignore NULL.
  *
  * Threads: many threads may use one tt_ctx at once, except in tt_close. A tt_plan is immutable. Any thread
- * may launch it if the plan's CUDA context is current there.
+ * may launch it if the plan's CUDA context is current there. A stack of 64 KB is enough for every call.
  *
  * Processes: after fork neither may be used in the child (TT_E_INVALID), where tt_close only forgets. If a
  * context was open at the fork, the child cannot open one either (TT_E_DB), because SQLite's locks do not
@@ -133,9 +133,9 @@ typedef struct tt_open_opts {
 
 /* Opens the store and creates it if needed. Needs no GPU. `opts` may be NULL. Two more layers are only read:
  * the system store ($TILETUNE_SYSTEM_DB or /etc/tiletune/tiletune.db; "" means none) and the winners that
- * come with the library. They also serve where no default store is and none can be made, as without a HOME that
- * can be written. What is compiled is then kept in memory, and tt_tune is TT_E_DB, because its results would be
- * lost.
+ * come with the library. They also serve where no default store is and none can be made, as without a HOME
+ * that can be written. What is compiled is then kept in memory, and tt_tune is TT_E_DB, because its results
+ * would be lost.
  *
  * TT_E_DB: a store is no database, damaged, of a newer schema, writable by others, or cannot be reached, or
  * there is no `lock_file`. This holds for a file that $TILETUNE_SYSTEM_DB names, too. After a fork see above.
@@ -326,9 +326,9 @@ TT_API tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, siz
  * (tt_open_opts.plans_kept). While `stream` is captured, only a cached plan can be used. Otherwise the call
  * returns TT_E_CAPTURE, and the capture goes on.
  *
- * The code of a cached plan stays loaded until tt_close, also if the plan is given up, because a launch may be
- * in flight, and a graph may have captured it. So a captured graph works until tt_close. Shapes share code,
- * so their number does not matter. */
+ * The code of a cached plan stays loaded until tt_close, also if the plan is given up, because a launch may
+ * be in flight, and a graph may have captured it. So a captured graph works until tt_close. Shapes share
+ * code, so their number does not matter. */
 TT_API tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
                               CUstream stream);
 

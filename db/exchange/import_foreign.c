@@ -11,7 +11,7 @@
 enum { UNPACKED_MAX = 1 << 29, GZIP = 16 + MAX_WBITS };
 
 static tt_status inflate_all(z_stream *z, tt__str *out, const char *path) {
-    unsigned char buffer[65536];
+    unsigned char buffer[8192];
     int rc = Z_OK;
     while (rc == Z_OK) {
         z->next_out = buffer;

@@ -46,7 +46,7 @@ static tt_status read_up_to(int fd, const char *path, char *out, size_t size, si
 }
 
 static tt_status read_whole(tt__str *out, int fd, const char *path, size_t size) {
-    char buffer[65536];
+    char buffer[8192];
     size_t n = 1;
     tt__str_add(out, "");
     for (size_t left = size; left && n && !out->failed; left -= n) {

@@ -16,18 +16,18 @@ static size_t least(size_t a, size_t b) {
 }
 
 static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b) {
-    size_t d[WORD_MAX + 1][WORD_MAX + 1];
+    unsigned char d[WORD_MAX + 1][WORD_MAX + 1];
     for (size_t i = 0; i <= n_a; i++)
-        d[i][0] = i;
+        d[i][0] = (unsigned char)i;
     for (size_t j = 0; j <= n_b; j++)
-        d[0][j] = j;
+        d[0][j] = (unsigned char)j;
     for (size_t i = 1; i <= n_a; i++)
         for (size_t j = 1; j <= n_b; j++) {
             size_t replaced = d[i - 1][j - 1] + (tt__small_letter(a[i - 1]) != tt__small_letter(b[j - 1]));
-            d[i][j] = least(replaced, 1 + least(d[i - 1][j], d[i][j - 1]));
+            d[i][j] = (unsigned char)least(replaced, 1 + least(d[i - 1][j], d[i][j - 1]));
             if (i > 1 && j > 1 && tt__small_letter(a[i - 1]) == tt__small_letter(b[j - 2]) &&
                 tt__small_letter(a[i - 2]) == tt__small_letter(b[j - 1]))
-                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+                d[i][j] = (unsigned char)least(d[i][j], d[i - 2][j - 2] + 1);
         }
     return d[n_a][n_b];
 }

@@ -139,14 +139,12 @@ static tt_status get_code(tt_plan *plan, tt_ctx *ctx, making *m) {
 }
 
 /* Notes the arguments that the caller must give. */
-static tt_status note_parameters(tt_plan *plan, const making *m) {
-    tt__workload w;
-    TT_TRY(tt__workload_arrays(&w, m->candidate.t, &m->gpu, m->problem, m->candidate.config));
-    plan->parameters = calloc((size_t)w.n + 1, sizeof *plan->parameters);
+static tt_status take_parameters(tt_plan *plan, const tt__workload *w) {
+    plan->parameters = calloc((size_t)w->n + 1, sizeof *plan->parameters);
     if (!plan->parameters)
-        return tt__fail_memory((size_t)w.n * sizeof *plan->parameters);
-    for (int i = 0; i < w.n; i++) {
-        const tt__array *a = &w.arrays[i];
+        return tt__fail_memory((size_t)w->n * sizeof *plan->parameters);
+    for (int i = 0; i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
         if (a->direction == TT__CONSTANT)
             plan->missing |= UINT64_C(1) << plan->n_constants++;
         else
@@ -158,13 +156,23 @@ static tt_status note_parameters(tt_plan *plan, const making *m) {
                              .bytes = (size_t)tt__array_bytes(a)};
         tt__copy(p->name, sizeof p->name, a->name);
     }
-    if (plan->n_parameters == 2 && w.arrays[0].direction == TT__IN && w.arrays[1].direction == TT__OUT)
+    if (plan->n_parameters == 2 && w->arrays[0].direction == TT__IN && w->arrays[1].direction == TT__OUT)
         plan->n_buffers = 2;
-    else if (plan->n_parameters == 1 && w.arrays[0].direction == TT__INOUT)
+    else if (plan->n_parameters == 1 && w->arrays[0].direction == TT__INOUT)
         plan->n_buffers = 1;
-    plan->needs_scratch = plan->n_parameters == 2 && w.arrays[0].direction == TT__INOUT &&
-                          w.arrays[1].direction == TT__SCRATCH && !plan->of_user;
+    plan->needs_scratch = plan->n_parameters == 2 && w->arrays[0].direction == TT__INOUT &&
+                          w->arrays[1].direction == TT__SCRATCH && !plan->of_user;
     return TT_OK;
+}
+
+static tt_status note_parameters(tt_plan *plan, const making *m) {
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
+    tt_status status = w ? tt__workload_arrays(w, m->candidate.t, &m->gpu, m->problem, m->candidate.config)
+                         : tt__fail_memory(sizeof *w);
+    if (status == TT_OK)
+        status = take_parameters(plan, w);
+    free(w);
+    return status;
 }
 
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {

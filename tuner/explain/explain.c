@@ -120,7 +120,6 @@ static tt_status time_together(chosen *all) {
     static const tt__rounds rounds = {.least = 7, .most = 15, .worth_s = 0.1, .loads = 1};
     const tt__candidate *c[TT__EXPLAINED_MAX];
     tt__explained *of[TT__EXPLAINED_MAX];
-    tt__trial trials[TT__EXPLAINED_MAX];
     double lap_us = 0;
     size_t n = 0;
     for (int i = 0; i < all->e->n; i++)
@@ -131,11 +130,14 @@ static tt_status time_together(chosen *all) {
         }
     if (n == 0)
         return TT_OK;
-    TT_TRY(all->s->backend->ops->finals(all->s->backend, c, n, rounds, lap_us, trials));
-    for (size_t i = 0; i < n; i++)
+    tt__trial *trials = calloc(n, sizeof *trials); /* large for a stack */
+    tt_status status = trials ? all->s->backend->ops->finals(all->s->backend, c, n, rounds, lap_us, trials)
+                              : tt__fail_memory(n * sizeof *trials);
+    for (size_t i = 0; i < n && status == TT_OK; i++)
         if (trials[i].status == TT__TRIAL_OK && trials[i].n_samples > 0)
             of[i]->trial = trials[i];
-    return TT_OK;
+    free(trials);
+    return status;
 }
 
 static tt_status measure(chosen *all) {
@@ -170,11 +172,12 @@ static void add_launch(tt__explain_facts *f, const tt__explained *x, const tt__c
 }
 
 static tt_status add_data(tt__explain_facts *f, const chosen *all, const tt__explained *x) {
-    tt__workload w;
-    TT_TRY(tt__workload_of(&w, all->search->t, &all->s->gpu, &all->search->problem));
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
+    tt_status status = w ? tt__workload_of(w, all->search->t, &all->s->gpu, &all->search->problem)
+                         : tt__fail_memory(sizeof *w);
     f->moved_bytes = all->search->problem.moved_bytes;
-    for (int i = 0; i < w.n; i++) {
-        const tt__array *a = &w.arrays[i];
+    for (int i = 0; status == TT_OK && i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
         if (a->direction == TT__IN || a->direction == TT__INOUT)
             f->in_bytes += (double)tt__array_bytes(a);
         if (a->direction == TT__OUT || a->direction == TT__INOUT)
@@ -183,7 +186,8 @@ static tt_status add_data(tt__explain_facts *f, const chosen *all, const tt__exp
     }
     if (x->role == TT__ROLE_COPY)
         f->in_bytes = f->out_bytes = f->moved_bytes / 2;
-    return TT_OK;
+    free(w);
+    return status;
 }
 
 static double dram_gbps(const tt__explain_facts *f) {

@@ -36,17 +36,20 @@ tt_status tt__expected_soon(tt__expected *e, const tt__candidate *const *c, size
 
 /* Errors are ignored here. They show again at the problem's turn. */
 static tt_status expect_checks(tt__expected *e, const tt__template *t, const tt__problem *p) {
-    tt__workload work;
+    tt__workload *work = malloc(sizeof *work); /* large for a stack */
     tt__candidate c;
-    if (tt__workload_of(&work, t, e->gpu, p) != TT_OK)
-        return TT_OK;
-    tt__verify_candidate(&c, &work);
-    TT_TRY(append(&e->later, &c, p));
-    tt__role role = work.launch.n_passes ? TT__REFERENCE : TT__DATA;
-    if ((work.launch.n_passes || work.filling.n_passes) &&
+    tt_status status = TT_OK;
+    if (!work || tt__workload_of(work, t, e->gpu, p) != TT_OK)
+        goto out;
+    tt__verify_candidate(&c, work);
+    TT_GOTO(append(&e->later, &c, p));
+    tt__role role = work->launch.n_passes ? TT__REFERENCE : TT__DATA;
+    if ((work->launch.n_passes || work->filling.n_passes) &&
         tt__space_aside(&c, t->operation, role, e->gpu, p, t->operation->t->default_config) == TT_OK)
-        TT_TRY(append(&e->later, &c, p));
-    return TT_OK;
+        TT_GOTO(append(&e->later, &c, p));
+out:
+    free(work);
+    return status;
 }
 
 tt_status tt__expected_later(tt__expected *e, const tt__candidate *c, const tt__problem *p) {

@@ -84,7 +84,7 @@ static tt_status read_all(int fd, void *out, size_t size) {
 
 tt_status tt__wire_recv(int fd, uint32_t *type, tt__str *payload) {
     header h;
-    char chunk[16384];
+    char chunk[8192];
     payload->len = 0;
     TT_TRY(read_all(fd, &h, sizeof h));
     if (h.size > MESSAGE_MAX)

@@ -13,6 +13,12 @@
 
 const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
 
+/* Requests that are too large for a stack. */
+struct tt__requests {
+    tt__msg_problem problem;
+    tt__msg_trial finalists[TT__FINALISTS_MAX];
+};
+
 tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
                            int (*should_stop)(void *user), void *user) {
     enum { JOBS_MAX = 120 };
@@ -24,7 +30,10 @@ tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gp
         (tt__workers){.n_gpus = n_gpus, .n = n_gpus + (size_t)jobs, .should_stop = should_stop, .user = user};
     memcpy(workers->devices, devices, n_gpus * sizeof *devices);
     workers->items = calloc(workers->n, sizeof *workers->items);
-    return workers->items ? TT_OK : tt__fail_memory(workers->n * sizeof *workers->items);
+    workers->requests = calloc(1, sizeof *workers->requests);
+    return workers->items && workers->requests
+               ? TT_OK
+               : tt__fail_memory(workers->n * sizeof *workers->items + sizeof *workers->requests);
 }
 
 void tt__workers_close(tt__workers *workers) {
@@ -36,6 +45,7 @@ void tt__workers_close(tt__workers *workers) {
         tt__worker_stop(&workers->items[i]);
     tt__str_free(&workers->payload);
     free(workers->items);
+    free(workers->requests);
     *workers = (tt__workers){0};
 }
 
@@ -140,10 +150,13 @@ static size_t cubin_parts(struct iovec parts[2], const tt__cubin *cubin) {
 
 void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *p, const tt__workload *w,
                              const tt__cubin *checker, const tt__cubin *reference, double timeout_s) {
-    tt__msg_problem m = {.problem = *p, .work = *w};
-    struct iovec parts[5] = {{&m, sizeof m}};
-    m.checker_size = cubin_parts(&parts[1], checker);
-    m.reference_size = cubin_parts(&parts[3], reference);
+    tt__msg_problem *m = &workers->requests->problem;
+    struct iovec parts[5] = {{m, sizeof *m}};
+    memset(m, 0, sizeof *m);
+    m->problem = *p;
+    m->work = *w;
+    m->checker_size = cubin_parts(&parts[1], checker);
+    m->reference_size = cubin_parts(&parts[3], reference);
     tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_PROBLEM, parts, 5);
 }
 
@@ -188,7 +201,7 @@ void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, 
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds, double train_s) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
     _Static_assert(TT__COUNT(parts) <= TT__WIRE_PARTS_MAX, "the finalists do not fit into a message");
-    tt__msg_trial m[TT__FINALISTS_MAX];
+    tt__msg_trial *m = workers->requests->finalists;
     tt__msg_finals head = {(int)n, rounds, train_s};
     parts[0] = (struct iovec){&head, sizeof head};
     for (size_t i = 0; i < n; i++)

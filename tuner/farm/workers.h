@@ -18,8 +18,9 @@ typedef struct tt__workers {
     tt__gpu gpu; /* after tt__workers_described, as the next two */
     bool counts_energy;
     tt__env env;
-    tt__msg_done compiling; /* can the compilers compile? */
-    tt__str payload;        /* the last reply; workers 0 to n-1 share it */
+    tt__msg_done compiling;        /* can the compilers compile? */
+    tt__str payload;               /* the last reply; workers 0 to n-1 share it */
+    struct tt__requests *requests; /* workers.c's */
     int (*should_stop)(void *user);
     void *user;
 } tt__workers;

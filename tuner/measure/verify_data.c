@@ -269,26 +269,32 @@ static int by_size(const void *a, const void *b) {
  * excuse all others. */
 static tt_status find_outlier(tt__verifier *v, int i, double *least) {
     enum { SAMPLE = 4096, TIMES = 1024 };
-    double sample[SAMPLE];
+    double *sample = malloc(SAMPLE * sizeof *sample); /* large for a stack */
     CUdeviceptr at = v->areas[i].reference + v->areas[i].head, out;
     long long count = v->work.arrays[i].count, n = SAMPLE;
     int type = v->work.arrays[i].type;
     size_t kept = 0;
-    TT_TRY(allocate(v, &out, sizeof sample));
-    tt_status status = tt__cu_check(
-        tt__verify_launch(v, v->sample, n, (void *[]){&at, &count, &type, &out, &n}), "tt_sample");
+    tt_status status =
+        sample ? allocate(v, &out, SAMPLE * sizeof *sample) : tt__fail_memory(SAMPLE * sizeof *sample);
+    if (status != TT_OK)
+        goto out;
+    status = tt__cu_check(tt__verify_launch(v, v->sample, n, (void *[]){&at, &count, &type, &out, &n}),
+                          "tt_sample");
     if (status == TT_OK)
         status = tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_sample");
     if (status == TT_OK)
-        status = tt__cu_check(v->cu->cuMemcpyDtoH(sample, out, sizeof sample), "cuMemcpyDtoH");
+        status = tt__cu_check(v->cu->cuMemcpyDtoH(sample, out, SAMPLE * sizeof *sample), "cuMemcpyDtoH");
     v->cu->cuMemFree(out);
-    TT_TRY(status);
+    if (status != TT_OK)
+        goto out;
     for (size_t k = 0; k < SAMPLE; k++) /* zeros say nothing of the others */
         if (isfinite(sample[k]) && sample[k] != 0)
             sample[kept++] = fabs(sample[k]);
     qsort(sample, kept, sizeof *sample, by_size);
     *least = kept ? TIMES * sample[kept / 2] : DBL_MAX;
-    return TT_OK;
+out:
+    free(sample);
+    return status;
 }
 
 /* The tolerance of each result by its scale: a fraction of the root mean square of the right result. */
@@ -464,7 +470,12 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
                             const void *reference_cubin, size_t reference_size) {
     tt__finding clear[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
-    *v = (tt__verifier){.cu = cu, .stream = stream, .problem = *p, .work = *w, .set = set};
+    memset(v, 0, sizeof *v);
+    v->cu = cu;
+    v->stream = stream;
+    v->problem = *p;
+    v->work = *w;
+    v->set = set;
     v->salt = (unsigned)(uint64_t)(tt__now_s() * 1e6) | 0x10000; /* no seed of an input */
     for (int i = 0; i < TT__OPERANDS_MAX; i++)
         clear[i] = (tt__finding){0, UINT64_MAX};

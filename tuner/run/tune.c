@@ -38,16 +38,23 @@ static tt_status check_opts(const tt_tune_opts *opts) {
 }
 
 /* If one problem can never fit, nothing is measured. */
+static tt_status count_bytes(int64_t *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
+    tt_status status = w ? tt__workload_of(w, t, gpu, p) : tt__fail_memory(sizeof *w);
+    if (status == TT_OK)
+        *out = tt__verify_bytes(w) + tt__pool_bytes(w, gpu);
+    free(w);
+    return status;
+}
+
 static tt_status check_memory(const tt__session *s, const tt__problem *problems, size_t n) {
     for (size_t i = 0; i < n && !s->opts->replay; i++) {
         const tt__problem *p = &problems[i];
         const tt__template *t = tt__template_set_for(s->templates, p);
         char text[TT__PROBLEM_TEXT_MAX];
-        tt__workload w;
-        if (!t)
-            continue;
-        TT_TRY(tt__workload_of(&w, t, &s->gpu, p));
-        int64_t needed = tt__verify_bytes(&w) + tt__pool_bytes(&w, &s->gpu);
+        int64_t needed = 0;
+        if (t)
+            TT_TRY(count_bytes(&needed, t, &s->gpu, p));
         if (needed > s->gpu.memory_bytes)
             return tt__fail(
                 TT_E_INVALID,
@@ -386,9 +393,9 @@ static tt_status run(tt__session *s, tt__foresee *foresee, tt_report *report, tt
 }
 
 /* A run has its own connection, so that the context can be used meanwhile. ":memory:" has only one. */
-static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt_result *results) {
-    tt__foresee foresee;
-    tt__foresee_open(&foresee, s, ctx, s->call->problems);
+static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt__foresee *foresee, tt_report *report,
+                              tt_result *results) {
+    tt__foresee_open(foresee, s, ctx, s->call->problems);
     bool shared = strcmp(tt__store_path(ctx->store), ":memory:") == 0;
     if (ctx->read_only)
         return tt__fail(TT_E_INVALID, "the context was opened read-only: tuning has to write to the store");
@@ -399,9 +406,9 @@ static tt_status run_in_store(tt__session *s, tt_ctx *ctx, tt_report *report, tt
     } else {
         TT_TRY(tt__store_open(&s->store, tt__store_path(ctx->store), TT__STORE_READ_WRITE));
     }
-    s->foresee = s->opts->replay || s->call->stored ? NULL : &foresee;
-    tt_status status = run(s, &foresee, report, results);
-    tt__foresee_close(&foresee);
+    s->foresee = s->opts->replay || s->call->stored ? NULL : foresee;
+    tt_status status = run(s, foresee, report, results);
+    tt__foresee_close(foresee);
     if (s->backend)
         s->backend->ops->close(s->backend);
     s->backend = NULL;
@@ -432,7 +439,10 @@ static tt_status run_kinds(tt__session *s, tt_ctx *ctx, const tt__devices *devic
             s->end_s = now_s + (end_s - now_s) / (double)(devices->n_kinds - kind);
         if (devices->n_kinds > 1)
             tt__session_message(s, "for %s:", tt__gpu_text(text, &devices->kinds[kind].gpu));
-        tt_status status = run_in_store(s, ctx, report, results + report->n_results);
+        tt__foresee *foresee = malloc(sizeof *foresee); /* large for a stack */
+        tt_status status = foresee ? run_in_store(s, ctx, foresee, report, results + report->n_results)
+                                   : tt__fail_memory(sizeof *foresee);
+        free(foresee);
         if (status != TT_OK && status != TT_E_NO_WINNER)
             return status;
         lacking = status == TT_OK ? lacking : status;
@@ -480,13 +490,10 @@ static tt_status check_trace(const char *trace, const char *what, const char *fi
                : TT_OK;
 }
 
-tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt_tune_opts *opts) {
-    *out = NULL;
-    TT_TRY(check_opts(opts));
-    TT_TRY(check_verified(call, opts));
+static tt_status tune_on(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt_tune_opts *opts,
+                         tt__devices *devices) {
     const double started_s = tt__now_s();
-    tt__devices devices;
-    TT_TRY(tt__devices_of(&devices, opts));
+    TT_TRY(tt__devices_of(devices, opts));
     tt__trace *trace = NULL;
     if (opts->trace_path) {
         TT_TRY(check_trace(opts->trace_path, "store", tt__store_path(ctx->store)));
@@ -496,12 +503,12 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
         TT_TRY(tt__trace_open(&trace, opts->trace_path));
     }
     tt_result *results = NULL;
-    tt_report *report = new_report(devices.n_kinds * call->n, &results);
-    tt_status status = report ? TT_OK : tt__fail_memory(devices.n_kinds * call->n * sizeof *results);
+    tt_report *report = new_report(devices->n_kinds * call->n, &results);
+    tt_status status = report ? TT_OK : tt__fail_memory(devices->n_kinds * call->n * sizeof *results);
     tt__session session = {.templates = call->templates,
                            .opts = opts,
                            .trace = trace,
-                           .n_kinds = devices.n_kinds,
+                           .n_kinds = devices->n_kinds,
                            .n_problems = call->n,
                            .started_s = started_s,
                            .end_s = opts->budget_s > 0 ? started_s + opts->budget_s : INFINITY,
@@ -515,7 +522,7 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     if (opts->should_stop && strcmp(tt__store_path(ctx->store), ":memory:") != 0)
         tt__store_stop_when(opts->should_stop, opts->user);
     if (status == TT_OK)
-        status = run_kinds(&session, ctx, &devices, report, results);
+        status = run_kinds(&session, ctx, devices, report, results);
     tt__store_stop_when(NULL, NULL);
     end_trace(&session);
     if (status == TT_OK || status == TT_E_INTERRUPTED || status == TT_E_NO_WINNER) {
@@ -524,5 +531,15 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     } else {
         free(report);
     }
+    return status;
+}
+
+tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt_tune_opts *opts) {
+    *out = NULL;
+    TT_TRY(check_opts(opts));
+    TT_TRY(check_verified(call, opts));
+    tt__devices *devices = malloc(sizeof *devices); /* large for a stack */
+    tt_status status = devices ? tune_on(out, ctx, call, opts, devices) : tt__fail_memory(sizeof *devices);
+    free(devices);
     return status;
 }

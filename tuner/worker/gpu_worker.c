@@ -452,10 +452,11 @@ static tt_status serve(tt__gpu_state *g, uint32_t type, const tt__str *request, 
 }
 
 int tt__gpu_worker(int ordinal) {
-    tt__gpu_state g = {.ordinal = ordinal, .clocks = {.ordinal = ordinal}, .counting = {.ordinal = ordinal}};
+    static tt__gpu_state g; /* too large for the stack */
     tt__str request = {0};
     uint32_t type;
-    tt__gpu_finals *f = malloc(sizeof *f);         /* too large for the stack */
+    tt__gpu_finals *f = malloc(sizeof *f);
+    g.ordinal = g.clocks.ordinal = g.counting.ordinal = ordinal;
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0); /* a context for one stream is made in half the time */
     if (!f || describe(&g, &request) != TT_OK) {
         tt__str_free(&request);

@@ -732,18 +732,25 @@ static tt_status compile_launch(tt__template *t, tt__geometry_expr *g) {
 /* Defaults and most lengths depend on the problem only, so parameters are not in scope. */
 static tt_status compile_operation(tt__template *t) {
     tt__operation *op = t->own;
-    const tt__template problem = {.path = t->path, .operation = op};
+    tt__template *problem = calloc(1, sizeof *problem); /* large for a stack */
+    tt_status status = problem ? TT_OK : tt__fail_memory(sizeof *problem);
+    if (!problem)
+        return status;
+    problem->path = t->path;
+    problem->operation = op;
     for (size_t i = 0; i < op->n_variables; i++)
-        TT_TRY(compile(t, &problem, &op->variables[i].value));
+        TT_GOTO(compile(t, problem, &op->variables[i].value));
     for (size_t i = 0; i < op->n_operands; i++) {
         if (!op->operands[i].by_config)
-            TT_TRY(compile(t, &problem, &op->operands[i].count));
+            TT_GOTO(compile(t, problem, &op->operands[i].count));
         for (int k = 0; k < 2; k++)
-            TT_TRY(compile(t, &problem, &op->operands[i].bounds[k]));
+            TT_GOTO(compile(t, problem, &op->operands[i].bounds[k]));
     }
     for (size_t i = 0; i < op->n_requires; i++)
-        TT_TRY(compile(t, &problem, &op->requires[i]));
-    return TT_OK;
+        TT_GOTO(compile(t, problem, &op->requires[i]));
+out:
+    free(problem);
+    return status;
 }
 
 /* One cubin serves all problems, so this compiler option may depend on parameters only. */

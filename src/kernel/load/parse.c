@@ -127,15 +127,21 @@ static bool ordinary_problem(tt__problem *out, const tt__template *t, size_t k) 
 }
 
 /* Is the default legal for the problem on some ordinary GPU? `why` keeps the first reason against it. */
+static tt_status try_workload(const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
+    tt_status status = w ? tt__workload_try(w, t, gpu, p) : tt__fail_memory(sizeof *w);
+    free(w);
+    return status;
+}
+
 static tt_status try_gpus(const tt__template *t, const tt__problem *p, char *why, size_t size) {
     tt_status status = TT_E_UNSUPPORTED;
     for (size_t i = 0; i < TT__COUNT(ccs) && status == TT_E_UNSUPPORTED; i++) {
         tt__gpu gpu = ordinary_gpu(ccs[i]);
         tt__candidate c;
-        tt__workload w;
         status = tt__space_resolve(&c, t, &gpu, p, t->default_config);
         if (status == TT_OK && t->own)
-            status = tt__workload_try(&w, t, &gpu, p);
+            status = try_workload(t, &gpu, p);
         if (status == TT_E_UNSUPPORTED && !*why)
             tt__copy(why, size, tt_last_error());
     }

@@ -26,7 +26,9 @@ typedef struct sample {
     uint64_t random;
     size_t n;
     point *at, *next;
-    double each; /* so many legal configurations stand behind each member */
+    uint16_t *order;
+    unsigned char *first; /* value of a member */
+    double each;          /* so many legal configurations stand behind each member */
 } sample;
 
 /* ---- What is legal ------------------------------------------------------------------------------------- */
@@ -34,6 +36,8 @@ typedef struct sample {
 static void close_sample(sample *s) {
     free(s->at);
     free(s->next);
+    free(s->order);
+    free(s->first);
 }
 
 static tt_status open_sample(sample *s, const tt__launch_plan *pl) {
@@ -42,7 +46,9 @@ static tt_status open_sample(sample *s, const tt__launch_plan *pl) {
     tt__inputs_start(&s->in, pl->t, &pl->facts, first);
     s->at = calloc(TT__SAMPLE_MAX, sizeof *s->at);
     s->next = calloc(TT__SAMPLE_MAX, sizeof *s->next);
-    return s->at && s->next ? TT_OK : tt__fail_memory(TT__SAMPLE_MAX * sizeof *s->at);
+    s->order = calloc(TT__SAMPLE_MAX, sizeof *s->order);
+    s->first = calloc(TT__SAMPLE_MAX, sizeof *s->first);
+    return s->at && s->next && s->order && s->first ? TT_OK : tt__fail_memory(TT__SAMPLE_MAX * sizeof *s->at);
 }
 
 static void move_to(sample *s, const point p) {
@@ -93,8 +99,8 @@ static tt_status extend_one(sample *s, size_t *kept, size_t i, size_t k, size_t 
  * would multiply some members over many steps. */
 static tt_status extend(sample *s, size_t k) {
     const size_t n_values = s->pl->t->params[k].n_values, n = s->n * n_values;
-    uint16_t order[TT__SAMPLE_MAX];
-    unsigned char first[TT__SAMPLE_MAX]; /* value of a member */
+    uint16_t *order = s->order;
+    unsigned char *first = s->first;
     size_t kept = 0, tried = 0;
     for (size_t i = 0; i < s->n; i++) {
         order[i] = (uint16_t)i;

@@ -3,6 +3,7 @@
 #include "tuner/cli/commands/check.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/json.h"
 #include "kernel/load/builtin.h"
@@ -40,12 +41,12 @@ static void write_template(tt__json *j, const tt__examined *e) {
 static tt_status write_operation(tt__json *j, const tt__examined *e) {
     const tt__operation *operation = e->t->own;
     char text[TT__PROBLEM_TEXT_MAX];
-    tt__workload w;
-    tt_status status = tt__workload_of(&w, e->t, &e->gpu, &e->p);
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
+    tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
     tt__json_string(j, "problem", tt__problem_text(text, &e->p));
     tt__json_open(j, "operands", '[');
-    for (int i = 0; status == TT_OK && i < w.n; i++) {
-        const tt__array *a = &w.arrays[i];
+    for (int i = 0; status == TT_OK && i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
         tt__json_open(j, NULL, '{');
         TT__JSON_STRINGS(j, {"name", a->name}, {"direction", tt__directions[a->direction]},
                          {"type", tt__types[a->type].name});
@@ -68,6 +69,7 @@ static tt_status write_operation(tt__json *j, const tt__examined *e) {
         tt__json_string(j, "verify", operation->asides[TT__VERIFY].symbols.name[0]);
     if (!tt__operation_verifies(operation))
         tt__json_int(j, "unverified", 1);
+    free(w);
     return status;
 }
 

@@ -2,6 +2,7 @@
  * `tune check FILE.cu`: facts for an author before tuning. The parser reports wrong annotations. This adds
  * the space of one problem, the constraints that shrink it, and the compiled needs of one configuration.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/words.h"
@@ -101,11 +102,11 @@ static tt_status fit_one(tt__examined *e, const tt__str *cubin, const char *kern
 
 /* A configuration may leave a constant out. The driver finds one by its whole name first. */
 static tt_status fit_constants(tt__examined *e, const tt__str *cubin) {
-    tt__workload w;
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
     tt__cubin_constant c;
-    TT_TRY(tt__workload_arrays(&w, e->t, &e->gpu, &e->p, NULL));
-    for (int i = 0; i < w.n; i++) {
-        const tt__array *a = &w.arrays[i];
+    tt_status status = w ? tt__workload_arrays(w, e->t, &e->gpu, &e->p, NULL) : tt__fail_memory(sizeof *w);
+    for (int i = 0; status == TT_OK && i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
         const size_t bytes = (size_t)tt__array_bytes(a);
         size_t has = bytes, n;
         bool whole = a->direction != TT__CONSTANT;
@@ -116,9 +117,10 @@ static tt_status fit_constants(tt__examined *e, const tt__str *cubin) {
                 whole = name == c.name;
             }
         }
-        TT_TRY(note_misfit(e, tt__fit_constant(a->name, has, bytes)));
+        status = note_misfit(e, tt__fit_constant(a->name, has, bytes));
     }
-    return TT_OK;
+    free(w);
+    return status;
 }
 
 /* All kernels of the file that are compiled with this configuration. */

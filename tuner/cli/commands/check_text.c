@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernel/load/builtin.h"
@@ -39,12 +40,12 @@ static tt_status print_operation(const tt__examined *e) {
                                          {"bytes", true, false}};
     tt__table table = {.n_columns = 5, .columns = columns};
     const tt__operation *operation = e->t->own;
-    tt__workload w;
     if (!operation)
         return TT_OK;
-    tt_status status = tt__workload_of(&w, e->t, &e->gpu, &e->p);
-    for (int i = 0; status == TT_OK && i < w.n; i++) {
-        const tt__array *a = &w.arrays[i];
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
+    tt_status status = w ? tt__workload_of(w, e->t, &e->gpu, &e->p) : tt__fail_memory(sizeof *w);
+    for (int i = 0; status == TT_OK && i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
         TT__TABLE_TEXTS(&table, a->name, tt__directions[a->direction], tt__types[a->type].name);
         const char *form = !a->count ? "-" : a->by_config ? "<=%lld" : "%lld";
         tt__table_cell(&table, form, (long long)a->count);
@@ -66,6 +67,7 @@ static tt_status print_operation(const tt__examined *e) {
     if (verify->n)
         printf("%sverified by %s, to an error of %g\n", reference->n ? "" : "\n", verify->symbols.name[0],
                operation->limit);
+    free(w);
     return status;
 }
 

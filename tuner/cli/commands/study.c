@@ -5,6 +5,7 @@
  */
 #include "tuner/cli/commands/study.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/tune.h"
@@ -159,19 +160,22 @@ static tt_status climb(void *user, tt__session *s, tt__search *copy, const tt__s
     study *st = user;
     tt__ladder *ladder = &st->ladders[s->at_problem];
     tt__problem problem = search->problem;
-    tt__search own;
+    tt__search *own = calloc(1, sizeof *own); /* large for a stack */
+    if (!own)
+        return tt__fail_memory(sizeof *own);
     tt__copy(problem.op, sizeof problem.op, TT__LADDER_OP);
     tt_status status;
-    TT_TRY(try_copy(s, copy));
-    TT_GOTO(tt__search_open(s, &problem, &tt__no_limits, &own));
-    TT_GOTO(tt__search_run(s, &own, "ladder"));
-    TT_GOTO(check_recorded(s, &own));
-    take_part(st, s, ladder, &own, copy, search, winner);
-    TT_GOTO(hold_rounds(st, s, ladder, own.problem_id));
+    TT_GOTO(try_copy(s, copy));
+    TT_GOTO(tt__search_open(s, &problem, &tt__no_limits, own));
+    TT_GOTO(tt__search_run(s, own, "ladder"));
+    TT_GOTO(check_recorded(s, own));
+    take_part(st, s, ladder, own, copy, search, winner);
+    TT_GOTO(hold_rounds(st, s, ladder, own->problem_id));
     ladder->problem = search->problem;
     fill(st, s, ladder);
 out:
-    tt__search_close(&own);
+    tt__search_close(own);
+    free(own);
     return status;
 }
 

@@ -14,7 +14,7 @@ enum { SEARCH_HEIGHT = 230, SEARCH_BOTTOM = 196, FEW = 150, DOTS_MAX = 300 };
 
 /* Draws a dot for each point of a grid that a trial is near, and returns how many. `out` may be NULL. */
 static size_t put_dots(tt__str *out, const tt__details *d, const tt__axis *x, const tt__axis *y, int grid) {
-    bool drawn[SEARCH_HEIGHT][TT__FIGURE_WIDTH] = {{false}};
+    unsigned char drawn[SEARCH_HEIGHT][TT__FIGURE_WIDTH / 8 + 1] = {{0}}; /* bits */
     size_t n = 0;
     int from_x = 0, from_y = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -22,11 +22,11 @@ static size_t put_dots(tt__str *out, const tt__details *d, const tt__axis *x, co
             continue;
         int at_x = (int)lround(tt__axis_at(x, (double)i + 1) / grid) * grid;
         int at_y = (int)lround(tt__axis_at(y, d->rows[i].worth) / grid) * grid;
-        if (drawn[at_y][at_x])
+        if (drawn[at_y][at_x / 8] >> at_x % 8 & 1)
             continue;
         if (out)
             tt__str_addf(out, "m%d %dh0", at_x - from_x, at_y - from_y);
-        drawn[at_y][at_x] = true;
+        drawn[at_y][at_x / 8] |= (unsigned char)(1u << at_x % 8);
         n++;
         from_x = at_x;
         from_y = at_y;
