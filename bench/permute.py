@@ -3,8 +3,8 @@
 
 The cases are the 57 of the benchmark of HPTT and TTC (--ttc FILE: rank, permutation, dimensions, the fastest first), attention
 heads, images, 4 x 4 x ... x 4, and random ones. One call of tt_tune does them all. cuTENSOR (--cutensor libcutensor.so.2) and
-PyTorch (--torch: eager and torch.compile) do the same in rounds with the winners. That needs PyTorch, and their results must equal
-ours. `x_cutensor` is cuTENSOR's time over ours, with the plan that it chooses without measuring.
+PyTorch (--torch: eager and torch.compile) do the same in rounds with the winners, and so does what the library launches for a shape
+that nobody tuned (`untuned_speed`, of the winner's speed). That needs PyTorch, and their results must equal ours. `x_cutensor` is cuTENSOR's time over ours, with the plan that it chooses without measuring.
 """
 import argparse, ctypes as C, json, math, os, random, statistics, sys, time
 
@@ -73,17 +73,27 @@ def random_cases(count):
         yield f"random {i}", r.sample(range(rank), rank), dims, elem_size
 
 
-def tune_problems(build, problems, db, trials=0, until=math.inf):
-    """Tunes an array of Problem. Returns the library, its context, which stays open, and the report."""
+def library(build):
     lib = C.CDLL(os.path.join(build, "libtiletune.so"))
     lib.tt_last_error.restype = C.c_char_p
+    return lib
 
+
+def opened(lib, db):
+    """A context of the library."""
     class Open(C.Structure):
-        _fields_ = [("size", C.c_size_t), ("db_path", C.c_char_p), ("rest", C.c_char * 120)]
+        _fields_ = [("size", C.c_size_t), ("db_path", C.c_char_p)]
 
-    opened, ctx, report = Open(size=16, db_path=db.encode()), C.c_void_p(), C.POINTER(Report)()
-    if lib.tt_open(C.byref(ctx), C.byref(opened)):
+    options, ctx = Open(C.sizeof(Open), db.encode()), C.c_void_p()
+    if lib.tt_open(C.byref(ctx), C.byref(options)):
         sys.exit(lib.tt_last_error().decode())
+    return ctx
+
+
+def tune_problems(build, problems, db, trials=0, until=math.inf):
+    """Tunes an array of Problem. Returns the library, its context, which stays open, and the report."""
+    lib = library(build)
+    ctx, report = opened(lib, db), C.POINTER(Report)()
     options = Options(size=C.sizeof(Options), should_stop=STOP(lambda _: time.time() > until), max_trials=trials)
     status = lib.tt_tune(C.byref(report), ctx, problems, C.c_size_t(len(problems)), C.byref(options))
     if not report:
@@ -157,13 +167,14 @@ def planned(lib, ctx, problem):
     return lambda to, of, stream: check(lib.tt_plan_launch(plan, C.c_uint64(to), C.c_uint64(of), C.c_void_p(stream)))
 
 
-def compare(torch, cutensor, ours, case, args):
-    """Times of ours and of others, cold, in the same rounds. All results must be the same."""
+def compare(torch, cutensor, ours, untuned, case, args):
+    """Times of ours and of others, cold, in the same rounds. All results must be the same. `untuned` is what the library
+    launches for a shape that nobody tuned."""
     _, perm, dims, elem_size = case
     types = {1: torch.uint8, 2: torch.float16, 4: torch.float32, 8: torch.float64, 16: torch.complex128}
     l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
     launched = lambda launch: lambda x, y: launch(y.data_ptr(), x.data_ptr(), torch.cuda.current_stream().cuda_stream)
-    movers, row = {"ours": launched(ours)}, {}
+    movers, row = {"ours": launched(ours), "untuned": launched(untuned)}, {}
     if cutensor and elem_size in cutensor.TYPES:
         try:
             movers["cutensor"] = launched(cutensor.planned(dims, perm, elem_size))
@@ -197,11 +208,13 @@ def compare(torch, cutensor, ours, case, args):
         row[name + "_us"] = round(statistics.median(us), 2)
         if name != "ours":
             row["x_" + name] = round(statistics.median(theirs / own for theirs, own in zip(us, samples["ours"])), 4)
+    row["untuned_speed"] = round(1 / row["x_untuned"], 4)
     return row
 
 
 def summary(name, rows):
-    for key, what in (("of_copy", "of the tuned copy"), ("x_cutensor", "x cuTENSOR"), ("x_inductor", "x Inductor"), ("x_eager", "x eager")):
+    for key, what in (("of_copy", "of the tuned copy"), ("x_cutensor", "x cuTENSOR"), ("x_inductor", "x Inductor"), ("x_eager", "x eager"),
+                      ("untuned_speed", "speed of the kernel for shapes that nobody tuned, of the winner's")):
         ratios = [r[key] for r in rows if r.get(key, 0) > 0]
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
@@ -222,10 +235,13 @@ def run_group(name, cases, peers, args):
         long = dims if len(dims) < 9 else f"[{len(dims)} of {dims[0]}]"
         print(f"{case:26} {elem_size:2} {long} {r.copy_fraction:.3f} {r.speedup:.2f} {r.kernel.decode()} {r.config.decode()} "
               f"{r.failed}/{r.trials}/{r.space} {r.note.decode()}", flush=True)
+    empty = opened(lib, ":memory:") if peers else None
     for problem, case, row in zip(problems, cases, rows):
         if peers and row["kernel"] and time.time() < args.until:
-            row.update(compare(*peers, planned(lib, ctx, problem), case, args))
+            row.update(compare(*peers, planned(lib, ctx, problem), planned(lib, empty, problem), case, args))
             print(case[0], {k: v for k, v in row.items() if k.startswith("x_") or "error" in k}, flush=True)
+    if peers:
+        lib.tt_close(C.byref(empty))
     print(f"{report.gpu.decode()}, driver {report.driver.decode()}: {len(rows)} cases in {wall:.0f} s, {wall / max(1, len(rows)):.2f} s each")
     summary(name, rows)
     return {"gpu": report.gpu.decode(), "driver": report.driver.decode()}, wall, rows

@@ -34,7 +34,7 @@ _empty = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", None)
 _device = getattr(torch._C, "_cuda_getDevice", None) or (lambda: -1)
 
 _fast: "dict[Any, Any]" = {}  # what a plain tensor is like -> (tt_permutation, shape and strides of the result, ...)
-_FAST_MAX = 65536
+_FAST_MAX = 4096  # as many plans as the library keeps
 
 
 def _is_dense(x: Tensor) -> bool:
@@ -208,8 +208,8 @@ def _remember(key: Any, x: Tensor, axes: "tuple[int, ...]") -> None:
 
 
 def _quick(x: Tensor, dims: "tuple[int, ...] | None") -> "Tensor | None":
-    """The short way. None: there is more to heed, or the tensor is seen for the first time. A tensor that a transform has
-    wrapped, or that is sparse, has no address or no strides, and raises."""
+    """The short way. None: there is more to heed. A tensor that a transform has wrapped, or that is sparse, has no address or
+    no strides, and raises."""
     kind = type(x)
     if kind is not Tensor and kind is not _Parameter or not x.is_cuda or _modes():
         return None
@@ -222,11 +222,10 @@ def _quick(x: Tensor, dims: "tuple[int, ...] | None") -> "Tensor | None":
     except RuntimeError:
         return None
     found = _fast.get(key)
-    if found is None:
-        if dims is not None or x.dim() >= 2:
-            _remember(key, x, _swapped(x.dim()) if dims is None else tuple(axes_of(dims, x.dim())))
-        return None
-    if x.is_neg():
+    if found is None and (dims is not None or x.dim() >= 2):
+        _remember(key, x, _swapped(x.dim()) if dims is None else tuple(axes_of(dims, x.dim())))
+        found = _fast.get(key)
+    if found is None or x.is_neg():
         return None
     device = x.get_device()
     y = _empty(found[1], found[2], dtype) if _empty and _device() == device else x.new_empty(found[1])
