@@ -2,11 +2,14 @@
  * Writes recordings: the trials of one GPU as T4 JSON. Each result is one line, so that a diff shows which
  * configurations changed. docs/recordings.md has the format. It also writes cache files of Kernel Tuner.
  */
+#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "base/read_file.h"
 #include "db/conn.h"
 #include "db/exchange/recording.h"
 #include "db/field.h"
@@ -161,11 +164,8 @@ static tt_status keep_problem(export *x, sqlite3_stmt *stmt) {
     return tt__db_problem_read(x->store, stmt, 0, &x->problem);
 }
 
-static tt_status write_problem_row(export *x, sqlite3_stmt *stmt) {
-    const tt__problem *p = &x->problem;
-    TT_TRY(keep_problem(x, stmt));
-    tt__json j = {.out = x->out};
-    next_line(x);
+static void write_problem(tt__str *out, const tt__problem *p) {
+    tt__json j = {.out = out};
     tt__json_open(&j, NULL, '{');
     tt__json_string(&j, "op", p->op);
     for (int i = 0; i < p->n; i++) {
@@ -184,7 +184,45 @@ static tt_status write_problem_row(export *x, sqlite3_stmt *stmt) {
     if (*p->text)
         tt__json_string(&j, "text", p->text);
     tt__json_close(&j, '}');
+}
+
+static tt_status write_problem_row(export *x, sqlite3_stmt *stmt) {
+    TT_TRY(keep_problem(x, stmt));
+    next_line(x);
+    write_problem(x->out, &x->problem);
     return TT_OK;
+}
+
+/* Does a file's head list the problem, on a GPU of that name? */
+static bool lists(const char *path, const char *gpu, const char *problem, char *head, size_t size) {
+    size_t n;
+    if (tt__read_start(path, head, size - 1, &n) != TT_OK)
+        return false;
+    head[n] = '\0';
+    return strstr(head, gpu) && strstr(head, problem);
+}
+
+void tt__recording_find(tt__str *out, const char *beside, const tt__gpu *gpu, const tt__problem *p) {
+    enum { HEAD_BYTES = 1 << 16, FILES_MAX = 100 };
+    const char *slash = strrchr(beside, '/');
+    const int n_folder = slash ? (int)(slash - beside) + 1 : 0;
+    tt__str problem = {0}, name = {0}, pattern = {0};
+    glob_t found = {0};
+    char *head = malloc(HEAD_BYTES);
+    tt__json j = {.out = &name};
+    tt__json_open(&j, "gpu", '{');
+    tt__json_string(&j, "name", gpu->name);
+    write_problem(&problem, p);
+    tt__str_addf(&pattern, "%.*s*.json", n_folder, beside);
+    if (head && !glob(tt__str_text(&pattern), 0, NULL, &found))
+        for (size_t i = 0; i < found.gl_pathc && i < FILES_MAX && !out->len; i++)
+            if (lists(found.gl_pathv[i], tt__str_text(&name), tt__str_text(&problem), head, HEAD_BYTES))
+                tt__str_add(out, found.gl_pathv[i]);
+    globfree(&found);
+    free(head);
+    tt__str_free(&pattern);
+    tt__str_free(&name);
+    tt__str_free(&problem);
 }
 
 static tt_status write_result_row(export *x, sqlite3_stmt *stmt) {

@@ -33,6 +33,10 @@ tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const tt__recording
 tt_status tt__recording_export_cache(tt__store *s, int64_t gpu_id, const tt__recording_part *part,
                                      tt__str *out);
 
+/* Appends the path of a recording in the folder of the file `beside` that lists the problem, on a GPU of that
+ * name. Nothing is appended if there is none. It reads only the heads of files. */
+void tt__recording_find(tt__str *out, const char *beside, const tt__gpu *gpu, const tt__problem *p);
+
 /* Reads a recording into memory. TT_E_INVALID says what is wrong with the file and where; TT_E_IO if it
  * cannot be read. The file may be compressed by gzip. */
 tt_status tt__recording_open(tt__recording **out, const char *path);

@@ -99,6 +99,10 @@ def main():
         own, replay = ("--kernel", kernel, "--db", db), "replay:" + recording
         look("tune", *own, "--unverified", "--warm", "--quiet", "--max-trials", "2", host=True)
         look("tune", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
+        turned = ("--permute", "1,0", "--dims", "4096,4096", "--dtype", "f32")
+        look("tune", "--device", replay, *turned, "--quiet", "--max-trials", "4")
+        look("best", "best", "--gpu", "h200", *turned)
+        look("explain", "explain", "--device", replay, *turned)
         look("explain", "explain", *own, "--warm", host=True)
         look("explain", "explain", "--device", replay, "--size", "4096")
         run("import", recording, "--db", db)

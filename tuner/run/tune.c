@@ -110,14 +110,17 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
                             tt__trial_advice(search->trials[first].status));
 }
 
+/* The trials that the finals add may complete a search that the budget ended. */
 static void say_cut(const tt__session *s, const tt__search *search, tt_result *result) {
-    size_t n = search->n_tried - search->n_skipped;
+    const size_t n = search->n_tried - search->n_skipped, wanted = search->wanted + search->n_aside;
+    if (!search->cut || n >= wanted)
+        return;
     int used = tt__format(result->note, sizeof result->note,
                           "the budget of %g s ended the search after %zu of %zu configurations",
-                          s->opts->budget_s, n, search->wanted);
-    if (search->pace_s > 0 && used > 0 && used < (int)sizeof result->note && n < search->wanted)
+                          s->opts->budget_s, n, wanted);
+    if (search->pace_s > 0 && used > 0 && used < (int)sizeof result->note)
         tt__format(result->note + used, sizeof result->note - (size_t)used,
-                   "; the others need about %.2g s more", search->pace_s * (double)(search->wanted - n));
+                   "; the others need about %.2g s more", search->pace_s * (double)(wanted - n));
     tt__session_message(s, "%s: %s", result->problem, result->note);
 }
 
@@ -240,8 +243,7 @@ static tt_status end_result(tt__session *s, tt__searches *both, tt_result *resul
         TT_TRY(tt__elect(s, search, &both->copy, result));
     else if (!*result->kernel)
         return TT_OK;
-    if (search->cut)
-        say_cut(s, search, result);
+    say_cut(s, search, result);
     TT_TRY(tt__tune_say_failures(s, search, result));
     if (s->call->after)
         TT_TRY(s->call->after(s->call->user, s, &both->copy, search, result));

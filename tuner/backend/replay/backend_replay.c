@@ -33,6 +33,7 @@ typedef struct lane {
 typedef struct replay {
     tt__backend base;
     tt__recording *recording;
+    tt__str path;
     int (*should_stop)(void *user);
     void *user;
     size_t at;
@@ -105,15 +106,20 @@ tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p) {
     const replay *r = (const replay *)b;
     char text[TT__PROBLEM_TEXT_MAX];
     bool has;
-    tt__str list = {0};
+    tt__str list = {0}, other = {0};
     TT_TRY(tt__recording_has(r->recording, p, &has));
     if (has)
         return TT_OK;
     tt_status status = tt__recording_problems(r->recording, p->op, add_text, &list);
+    tt__recording_find(&other, tt__str_text(&r->path), tt__recording_gpu(r->recording), p);
     if (status == TT_OK)
-        status = tt__fail(TT_E_INVALID, "the recording has no %s of %s%s; it has: %s", p->op,
+        status = tt__fail(TT_E_INVALID, "the recording has no %s of %s%s; %s%s", p->op,
                           tt__problem_text(text, p), p->warm ? ", warm" : "",
-                          list.len ? tt__str_text(&list) : "none of any size");
+                          other.len  ? tt__str_text(&other)
+                          : list.len ? "it has: "
+                                     : "it has: none of any size",
+                          other.len ? " has it" : tt__str_text(&list));
+    tt__str_free(&other);
     tt__str_free(&list);
     return status;
 }
@@ -269,6 +275,7 @@ static tt_status finals_take(tt__backend *b, bool *done, tt__trial *trials) {
 static void close_replay(tt__backend *b) {
     replay *r = (replay *)b;
     tt__recording_close(&r->recording);
+    tt__str_free(&r->path);
     for (size_t i = 0; i < TT__LANES_MAX; i++)
         free(r->lanes[i]);
     free(r);
@@ -287,13 +294,16 @@ static const tt__backend_ops replay_ops = {.hello = hello,
                                            .finals_take = finals_take,
                                            .close = close_replay};
 
-/* "FILE*8" is FILE on eight devices that take the recorded times. Returns the length of FILE. */
+/* "FILE*8" is FILE on eight devices that take the recorded times. "FILE*0" is a name. Returns the length of
+ * FILE. */
 static size_t split(const char *path, size_t *n_devices) {
     const char *star = strrchr(path, '*');
     *n_devices = 0;
-    if (!star || !star[1] || strspn(star + 1, "0123456789") != strlen(star + 1))
+    if (!star || strspn(star + 1, "0123456789") != strlen(star + 1))
         return strlen(path);
     unsigned long n = strtoul(star + 1, NULL, 10);
+    if (n == 0)
+        return strlen(path);
     *n_devices = n < DEVICES_MAX ? n : DEVICES_MAX;
     return (size_t)(star - path);
 }
@@ -307,17 +317,14 @@ tt_status tt__backend_replay(tt__backend **out, const char *path, const tt__fore
     r->base.ops = &replay_ops;
     r->should_stop = should_stop;
     r->user = user;
-    tt__str file = {0};
-    tt__str_addn(&file, path, split(path, &r->n_devices));
-    tt_status status = tt__str_check(&file);
+    tt__str_addn(&r->path, path, split(path, &r->n_devices));
+    tt_status status = tt__str_check(&r->path);
     if (status == TT_OK)
         status = enter(&r->base, 0);
     if (status == TT_OK)
-        status = tt__recording_open_t4(&r->recording, tt__str_text(&file), foreign);
-    tt__str_free(&file);
+        status = tt__recording_open_t4(&r->recording, tt__str_text(&r->path), foreign);
     if (status != TT_OK) {
-        free(r->lanes[0]);
-        free(r);
+        close_replay(&r->base);
         return status;
     }
     *out = &r->base;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernel/load/builtin.h"
+#include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/table.h"
 
 static tt_status print_params(const tt__template *t) {
@@ -168,7 +169,7 @@ static tt_status print_first(const tt__examined *e) {
 }
 
 tt_status tt__check_print_text(const tt__examined *e) {
-    printf("%s: kernel %s", e->t->path, e->t->kernel);
+    tt__cli_say(stdout, "%s: kernel %s", e->t->path, e->t->kernel);
     for (int i = 1; i < e->t->n_passes; i++)
         printf(", then %s", e->t->symbols.name[i]);
     if (!e->t->own)

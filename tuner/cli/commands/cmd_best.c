@@ -6,9 +6,11 @@
 
 #include "api/problem.h"
 #include "base/json.h"
+#include "dispatch/knowledge.h"
 #include "dispatch/ladder.h"
 #include "dispatch/layers.h"
 #include "gpu/device.h"
+#include "kernel/load/builtin.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
@@ -40,11 +42,18 @@ tt_status tt__cli_choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     return status;
 }
 
-static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) {
+/* Was it measured for this very problem, on such a GPU? */
+static bool is_of_problem(const tt_choice *c) {
+    return c->match == TT_MATCH_EXACT || c->match == TT_MATCH_STALE;
+}
+
+static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu, const tt__cli_args *args) {
+    const double time_us = tt__cli_known(c->time_us), gbps = tt__cli_known(c->gbps);
     tt__str text = {0};
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
-    tt__json_string(&j, "gpu", c->gpu[0] ? c->gpu : gpu);
+    tt__json_string(&j, "gpu", gpu);
+    tt__cli_json_asked(&j, args);
     if (p->rows) {
         tt__json_int(&j, "rows", p->rows);
         tt__json_int(&j, "cols", p->cols);
@@ -52,8 +61,8 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     }
     tt__json_string(&j, "kernel", c->kernel);
     tt__json_config(&j, "config", c->config);
-    tt__json_number(&j, "time_us", tt__cli_known(c->time_us), 7);
-    tt__json_number(&j, "gbps", tt__cli_known(c->gbps), 6);
+    tt__json_number(&j, "time_us", is_of_problem(c) ? time_us : (double)NAN, 7);
+    tt__json_number(&j, "gbps", is_of_problem(c) ? gbps : (double)NAN, 6);
     if (c->unverified)
         tt__json_int(&j, "unverified", 1);
     TT__JSON_STRINGS(&j, {"match", tt_match_name(c->match)}, {"why", c->why}, {"layer", c->layer});
@@ -65,6 +74,8 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
             tt__json_int(&j, "rows", c->rows);
             tt__json_int(&j, "cols", c->cols);
         }
+        tt__json_number(&j, "time_us", time_us, 7);
+        tt__json_number(&j, "gbps", gbps, 6);
         tt__json_close(&j, '}');
     } else {
         tt__json_number(&j, "measured", (double)NAN, 1);
@@ -72,18 +83,24 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu) 
     return tt__cli_fail(tt__cli_print_json(&j));
 }
 
-static int print_text(const tt_choice *c, const tt__cli_args *args) {
+static int print_text(const tt_choice *c, const char *problem, const char *gpu, const tt__cli_args *args) {
     static const tt__column columns[] = {{"", false, false}, {"", false, false}};
     tt__table t = {.n_columns = 2, .columns = columns};
+    char words[TT__WORDS_MAX], time[64] = "";
+    if (c->time_us > 0)
+        snprintf(time, sizeof time, c->gbps > 0 ? "%s, %.0f GB/s" : "%s", tt__cli_time(c->time_us).text,
+                 c->gbps);
+    TT__TABLE_PAIR(&t, "problem", "%s", tt__cli_asked(words, args, problem));
+    TT__TABLE_PAIR(&t, "GPU", "%s", gpu);
     TT__TABLE_PAIR(&t, "kernel", "%s%s", c->kernel, c->unverified ? ", whose results nothing verifies" : "");
     TT__TABLE_PAIR(&t, "configuration", "%s", c->config);
-    if (c->time_us > 0)
-        TT__TABLE_PAIR(&t, "time", c->gbps > 0 ? "%s, %.0f GB/s" : "%s", tt__cli_time(c->time_us).text,
-                       c->gbps);
-    if (*c->problem)
-        TT__TABLE_PAIR(&t, "measured", "%s on %s%s", c->problem, c->gpu,
+    if (*time && is_of_problem(c))
+        TT__TABLE_PAIR(&t, "time", "%s%s", time, c->unverified ? ", not verified" : "");
+    else if (*c->problem)
+        TT__TABLE_PAIR(&t, "measured", "%s on %s: %s%s", tt__cli_words(words, args, c->problem), c->gpu, time,
                        c->unverified ? ", not verified" : "");
-    TT__TABLE_PAIR(&t, "match", "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "", c->why);
+    TT__TABLE_PAIR(&t, "match", "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "",
+                   tt__cli_words(words, args, c->why));
     if (c->layer[0])
         TT__TABLE_PAIR(&t, "from", "%s",
                        strcmp(c->layer, "system") == 0    ? "the system's store"
@@ -95,13 +112,6 @@ static int print_text(const tt_choice *c, const tt__cli_args *args) {
     return tt__cli_fail(status);
 }
 
-/* For the device here. Its name is not enough: MIG instances of several sizes have one name. */
-static tt_status best_here(tt_choice *out, tt_ctx *ctx, const tt__gpu *here, const tt_problem *problem) {
-    tt__question q;
-    TT_TRY(tt__question_of(&q, ctx, problem));
-    return tt__ladder(ctx, q.templates, here, &q.problem, out, NULL);
-}
-
 static tt_status check(const tt__cli_args *args) {
     return tt__cli_check_one(args, "best", "answers for one");
 }
@@ -109,7 +119,9 @@ static tt_status check(const tt__cli_args *args) {
 static int run(const tt__cli_args *args) {
     tt__cli_problems problems = {0};
     tt__gpu gpu;
+    tt__question q;
     tt_choice choice = TT_INIT(tt_choice);
+    char problem[TT__PROBLEM_TEXT_MAX], name[TT__GPU_TEXT_MAX];
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_ctx *ctx = NULL;
     open.db_path = args->lock ? NULL : args->db;
@@ -124,11 +136,15 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt__cli_problems_open(&problems, ctx, args);
     if (status == TT_OK)
-        status = args->gpu ? tt_best(&choice, ctx, &problems.items[0])
-                           : best_here(&choice, ctx, &gpu, &problems.items[0]);
-    int code = status != TT_OK ? tt__cli_fail(status)
-               : args->json    ? print_json(&choice, &problems.items[0], gpu.name)
-                               : print_text(&choice, args);
+        status = tt__question_of(&q, ctx, &problems.items[0]);
+    if (status == TT_OK && args->gpu)
+        status = tt__knowledge_gpu(ctx, &gpu);
+    if (status == TT_OK)
+        status = tt__ladder(ctx, q.templates, &gpu, &q.problem, &choice, NULL);
+    int code = status != TT_OK ? tt__cli_fail(tt__cli_reword(status, args))
+               : args->json    ? print_json(&choice, &problems.items[0], gpu.name, args)
+                               : print_text(&choice, tt__problem_text(problem, &q.problem),
+                                            tt__gpu_text(name, &gpu), args);
     tt__cli_problems_close(&problems);
     tt_close(&ctx);
     return code;

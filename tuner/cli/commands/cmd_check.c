@@ -24,9 +24,9 @@ static int check_store(const tt__cli_args *args) {
                      "\"tune export --database\", or move it away to start afresh",
                      tt__store_path(store), (long long)c.findings, c.findings == 1 ? " is" : "s are");
     else if (status == TT_OK)
-        printf("%s is whole: %s, %s, %s, %s\n", tt__store_path(store), tt__cli_count(c.gpus, "GPU").text,
-               tt__cli_count(c.winners, "winner").text, tt__cli_count(c.trials, "trial").text,
-               tt__cli_count(c.cubins, "cubin").text);
+        tt__cli_say(stdout, "%s is whole: %s, %s, %s, %s\n", tt__store_path(store),
+                    tt__cli_count(c.gpus, "GPU").text, tt__cli_count(c.winners, "winner").text,
+                    tt__cli_count(c.trials, "trial").text, tt__cli_count(c.cubins, "cubin").text);
     tt__store_close(&store);
     fflush(stdout);
     return tt__cli_fail(status);

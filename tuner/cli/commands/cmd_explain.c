@@ -51,7 +51,12 @@ static const char *why_not_counted(const tt__explanation *e) {
 /* ---- JSON -----------------------------------------------------------------------------------------------
  */
 
+/* Without a disassembly all are 0. */
 static void add_sass(tt__json *j, const tt__sass *s) {
+    if (!(s->all > 0)) {
+        tt__json_number(j, "instructions", (double)NAN, 1);
+        return;
+    }
     tt__json_open(j, "instructions", '{');
     tt__json_number(j, "all", s->all, 7);
     tt__json_number(j, "loads", s->loads, 7);
@@ -78,7 +83,7 @@ static void add_facts(tt__json *j, const tt__explain_facts *f) {
                    {"blocks", f->blocks, 9}, {"threads", f->threads, 9}, {"regs", f->regs, 9},
                    {"resident_blocks", f->resident, 9}, {"occupancy", f->occupancy, 9});
     tt__json_int(j, "shared_bytes", f->shared_bytes);
-    tt__json_int(j, "local_bytes", f->counted.local_bytes);
+    tt__json_number(j, "local_bytes", f->counted.sass.all > 0 ? f->counted.local_bytes : (double)NAN, 9);
     tt__json_int(j, "halves", f->halves);
     add_sass(j, &f->counted.sass);
     tt__json_int(j, "replays", f->counted.n_replays);
@@ -120,9 +125,9 @@ static int print_json(const call *c) {
     tt__json j = {.out = &text};
     tt__json_open(&j, NULL, '{');
     TT__JSON_STRINGS(&j, {"gpu", c->report->gpu}, {"driver", c->report->driver}, {"nvrtc", c->report->nvrtc});
-    tt__json_int(&j, "cc", e->gpu.cc);
-    tt__json_int(&j, "sm_count", e->gpu.sm_count);
-    tt__json_number(&j, "peak_gbps", tt__cli_known(e->gpu.peak_gbps), 7);
+    TT__JSON_KNOWN(&j, {"cc", e->gpu.cc, 4}, {"sm_count", e->gpu.sm_count, 9},
+                   {"peak_gbps", e->gpu.peak_gbps, 7});
+    tt__cli_json_asked(&j, c->args);
     tt__cli_json_problem(&j, &e->problem);
     tt__json_open(&j, "roofline", '{');
     TT__JSON_KNOWN(&j, {"gflops", e->gflops, 6}, {"gbps", e->gbps, 6}, {"copy_gbps", e->peaks.copy_gbps, 6},
@@ -261,9 +266,10 @@ static void print_roofline(const tt__explanation *e) {
 
 static int print_text(const call *c) {
     const tt__explanation *e = c->e;
-    char text[TT__PROBLEM_TEXT_MAX];
-    printf("%s, %s of %s: %s %s\n\n", c->report->gpu, e->problem.op, tt__problem_text(text, &e->problem),
-           e->items[0].kernel, e->items[0].config);
+    char text[TT__PROBLEM_TEXT_MAX], words[TT__WORDS_MAX];
+    printf("%s, %s of %s: %s %s\n\n", c->report->gpu, c->args->permute ? "permute" : e->problem.op,
+           tt__cli_asked(words, c->args, tt__problem_text(text, &e->problem)), e->items[0].kernel,
+           e->items[0].config);
     tt_status status = print_tables(e);
     print_roofline(e);
     printf("\n");

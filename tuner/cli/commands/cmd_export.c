@@ -48,13 +48,16 @@ typedef struct writing {
     tt__store *store;
     int64_t gpu_id;
     tt__recording_part part;
+    size_t bytes;
 } writing;
 
 static tt_status fill(tt__str *out, void *user) {
-    const writing *w = user;
-    if (is_cache(w->args))
-        return tt__recording_export_cache(w->store, w->gpu_id, &w->part, out);
-    return tt__recording_export(w->store, w->gpu_id, &w->part, w->args->commit ? w->args->commit : "", out);
+    writing *w = user;
+    const char *commit = w->args->commit ? w->args->commit : "";
+    tt_status status = is_cache(w->args) ? tt__recording_export_cache(w->store, w->gpu_id, &w->part, out)
+                                         : tt__recording_export(w->store, w->gpu_id, &w->part, commit, out);
+    w->bytes = out->written + out->len;
+    return status;
 }
 
 static tt_status export(const tt__cli_args *args) {
@@ -67,6 +70,8 @@ static tt_status export(const tt__cli_args *args) {
     TT_GOTO(tt__cli_store_open(&w.store, args, TT__STORE_READ_ONLY));
     TT_GOTO(tt__store_find_gpu(w.store, args->gpu, &gpu, &w.gpu_id));
     TT_GOTO(tt__cli_write(args->output, "wb", fill, &w));
+    if (args->output)
+        tt__cli_say(stderr, "tune: wrote %s, %.0f KB\n", args->output, (double)w.bytes / 1e3);
 out:
     tt__template_set_close(&templates);
     tt__store_close(&w.store);

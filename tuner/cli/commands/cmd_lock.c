@@ -97,8 +97,8 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = write_lock(&l, args);
     if (status == TT_OK)
-        printf("%s: %s, %s\n", args->output, tt__cli_count(l.merged.winners, "winner").text,
-               tt__cli_count(l.merged.cubins, "cubin").text);
+        tt__cli_say(stdout, "%s: %s, %s\n", args->output, tt__cli_count(l.merged.winners, "winner").text,
+                    tt__cli_count(l.merged.cubins, "cubin").text);
     free(l.problems);
     return tt__cli_fail(status);
 }

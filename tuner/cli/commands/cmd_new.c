@@ -27,15 +27,17 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt__cli_write(path, "wx", fill, (void *)args);
     if (status == TT_OK && !args->transpose)
-        printf("%s computes y = a * x + y, with every annotation explained. From here:\n"
-               "  tune check %s\n"
-               "  tune --kernel %s --problem n=16777216\n",
-               path, word.text, word.text);
+        tt__cli_say(stdout,
+                    "%s computes y = a * x + y, with every annotation explained. From here:\n"
+                    "  tune check %s\n"
+                    "  tune --kernel %s --problem n=16777216\n",
+                    path, word.text, word.text);
     else if (status == TT_OK)
-        printf("%s is a tiled transpose with every annotation explained. From here:\n"
-               "  tune check %s\n"
-               "  tune --template %s --sizes 4096\n",
-               path, word.text, word.text);
+        tt__cli_say(stdout,
+                    "%s is a tiled transpose with every annotation explained. From here:\n"
+                    "  tune check %s\n"
+                    "  tune --template %s --sizes 4096\n",
+                    path, word.text, word.text);
     tt__str_free(&word);
     return tt__cli_fail(status);
 }

@@ -30,7 +30,7 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt__cli_write(args->output, "wb", fill, &w);
     if (status == TT_OK && args->output)
-        fprintf(stderr, "tune: wrote %s, %.0f KB\n", args->output, (double)w.bytes / 1e3);
+        tt__cli_say(stderr, "tune: wrote %s, %.0f KB\n", args->output, (double)w.bytes / 1e3);
     tt__report_close(&w.report);
     return tt__cli_fail(status);
 }

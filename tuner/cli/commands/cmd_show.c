@@ -224,7 +224,7 @@ static void rows_json(tt__json *j, const char *key, const rows *all, size_t most
         for (int k = 0; k < r->trial.n_samples; k++)
             tt__json_number(j, NULL, (double)r->trial.samples_us[k], 7);
         tt__json_close(j, ']');
-        tt__json_int(j, "regs", r->trial.regs);
+        tt__json_number(j, "regs", tt__cli_known(r->trial.regs), 3);
         tt__json_close(j, '}');
     }
     tt__json_close(j, ']');

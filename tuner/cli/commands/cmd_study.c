@@ -92,10 +92,10 @@ static int print_json(const call *c) {
 /* ---- CSV ---- */
 
 static void csv_text(const char *text) {
-    printf("\"");
-    for (; *text; text++)
-        printf(*text == '"' ? "\"\"" : *text == '\n' ? " " : "%c", *text);
-    printf("\",");
+    tt__str cell = {0};
+    tt__cli_csv(&cell, text);
+    printf("%s,", tt__str_text(&cell));
+    tt__str_free(&cell);
 }
 
 /* An empty field for an unknown value. */

@@ -36,6 +36,7 @@ static void add_result_json(tt__json *j, const tt_report *report, size_t i, cons
     bool won = r->kernel[0];
     tt__json_open(j, NULL, '{');
     tt__json_string(j, "problem", r->problem);
+    tt__cli_json_asked(j, args);
     if (!args->kernel_file)
         tt__json_string(j, "op", op_of(report, i, args));
     if (r->rows && !args->kernel_file) {
@@ -98,8 +99,10 @@ static bool has_metrics(const tt_report *report) {
 }
 
 /* op: of this row; NULL if all rows are of one. */
-static void add_result_row(tt__table *t, const tt_result *r, const char *op, bool metrics) {
-    tt__table_cell(t, "%s%s%s%s%s", op ? op : "", op ? " of " : "", r->problem,
+static void add_result_row(tt__table *t, const tt_result *r, const char *op, bool metrics,
+                           const tt__cli_args *args) {
+    char words[TT__WORDS_MAX];
+    tt__table_cell(t, "%s%s%s%s%s", op ? op : "", op ? " of " : "", tt__cli_asked(words, args, r->problem),
                    r->in_place ? ", in place" : "", r->warm ? ", warm" : "");
     tt__table_cell(t, "%s", r->kernel[0] ? r->kernel : "no winner");
     tt__table_cell(t, "%s", !r->kernel[0] ? "-" : *r->config ? r->config : "the only one");
@@ -131,22 +134,23 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
     printf("\n%zu of %zu configurations tried, %zu failed, in %s.\n", trials, space, failed,
            tt__cli_duration(report->wall_s).text);
     if (args->replay && !args->db)
-        printf("Replayed from %s; nothing was stored.\n", args->replay);
+        tt__cli_say(stdout, "Replayed from %s; nothing was stored. With a GPU: --device 0.\n", args->replay);
     else if (args->replay)
-        printf("Replayed from %s into %s.\n", args->replay, args->db);
+        tt__cli_say(stdout, "Replayed from %s into %s.\n", args->replay, args->db);
     else if (!is_kept(args))
         printf("Nothing was stored.\n");
     else if (won && tt__cli_store_path(&path, args) == TT_OK)
-        printf("Winners are in %s.\n", tt__str_text(&path));
+        tt__cli_say(stdout, "Winners are in %s.\n", tt__str_text(&path));
     tt__str_free(&path);
 }
 
-/* "tune report --db x.db --output report.html", without quotes. */
+/* "tune report --db x.db --output report.html", without quotes. Of a replay, the recording. */
 static void print_report_command(const tt__cli_args *args) {
-    tt__str db = {0};
-    tt__str_add_word(&db, args->db ? args->db : "");
-    printf("tune report%s%s --output report.html", args->db ? " --db " : "", tt__str_text(&db));
-    tt__str_free(&db);
+    tt__str file = {0};
+    const char *what = args->replay ? " " : args->db ? " --db " : "";
+    tt__str_add_word(&file, args->replay ? args->replay : args->db ? args->db : "");
+    tt__cli_say(stdout, "tune report%s%s --output report.html", what, *what ? tt__str_text(&file) : "");
+    tt__str_free(&file);
 }
 
 /* The note of a problem without a winner says why, on standard error. */
@@ -176,13 +180,16 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
         return;
     }
     const char *next =
-        !noted         ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows what compilers print"
-        : args->replay ? "on a machine with a GPU, the same with --device 0"
+        !noted ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows what compilers print"
         : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
         : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
         : op_named          ? "tt_plan_create launches it in a program (docs/guide.md)"
                             : "tt_transpose launches it in a program (docs/guide.md)";
-    printf("%s\n", next);
+    if (args->replay && noted && !strchr(args->replay, '*'))
+        print_report_command(args);
+    else
+        printf("%s", next);
+    printf("\n");
 }
 
 static int print_table(const tt_report *report, const tt__cli_args *args) {
@@ -201,12 +208,12 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
         printf(", driver %s", report->driver);
     if (report->nvrtc[0])
         printf(", NVRTC %s", report->nvrtc);
-    printf("%s: %s\n\n", args->replay ? ", replayed" : "",
-           args->kernel_file ? args->kernel_file
-           : several         ? "several operations"
-                             : op);
+    tt__cli_say(stdout, "%s: %s\n\n", args->replay ? ", replayed" : "",
+                args->kernel_file ? args->kernel_file
+                : several         ? "several operations"
+                                  : op);
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_row(&t, &report->results[i], several ? op_of(report, i, args) : NULL, metrics);
+        add_result_row(&t, &report->results[i], several ? op_of(report, i, args) : NULL, metrics, args);
     tt_status status = tt__table_show(&t);
     if (status == TT_OK) {
         print_footer(report, args);
@@ -218,6 +225,7 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
 /* Prints results as a table or JSON, and reports problems without a winner on standard error. */
 static int print_report(const tt_report *report, const tt__cli_args *args) {
     int code = TT__EXIT_OK;
+    char words[TT__WORDS_MAX];
     if (args->json)
         code = print_json(report, args);
     else if (report->n_results)
@@ -226,7 +234,7 @@ static int print_report(const tt_report *report, const tt__cli_args *args) {
     for (size_t i = 0; i < report->n_results; i++) {
         const tt_result *r = &report->results[i];
         if (!r->kernel[0] && r->note[0])
-            fprintf(stderr, "tune: %s: %s\n", r->problem, r->note);
+            tt__cli_say(stderr, "tune: %s: %s\n", tt__cli_asked(words, args, r->problem), r->note);
         if (!r->kernel[0] && code == TT__EXIT_OK)
             code = TT__EXIT_NO_WINNER;
     }

@@ -12,8 +12,8 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt__store_vacuum(store, &before, &after);
     if (status == TT_OK)
-        printf("%s: %.2f MB, before %.2f MB\n", tt__store_path(store), (double)after * 1e-6,
-               (double)before * 1e-6);
+        tt__cli_say(stdout, "%s: %.2f MB, before %.2f MB\n", tt__store_path(store), (double)after * 1e-6,
+                    (double)before * 1e-6);
     tt__store_close(&store);
     return tt__cli_fail(status);
 }

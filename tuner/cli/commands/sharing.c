@@ -55,10 +55,10 @@ static tt_status read_database(shared *out, const char *path, bool trust) {
     tt_status status;
     TT_GOTO(tt__store_open_foreign(&from, path, &trusted));
     if (trust && !trusted)
-        fprintf(stderr,
-                "tune: %s: others could have written it: its cubins are left out, its winners count as "
-                "imported\n",
-                path);
+        tt__cli_say(stderr,
+                    "tune: %s: others could have written it: its cubins are left out, its winners count as "
+                    "imported\n",
+                    path);
     TT_GOTO(tt__store_open_scratch(&out->scratch));
     TT_GOTO(tt__store_begin(out->scratch));
     TT_GOTO(tt__store_merge(out->scratch, from, &(tt__merge_opts){.trusted = trust && trusted}, &read));
@@ -107,8 +107,8 @@ void tt__sharing_print(const tt__merged *r, const char *into) {
     if (r->kept)
         snprintf(kept, sizeof kept, " (%lld more %s as good here already)", (long long)r->kept,
                  r->kept == 1 ? "is" : "are");
-    printf("%s: %s%s, %s, %s new\n", into, tt__cli_count(r->winners, "winner").text, kept,
-           tt__cli_count(r->trials, "trial").text, tt__cli_count(r->cubins, "cubin").text);
+    tt__cli_say(stdout, "%s: %s%s, %s, %s new\n", into, tt__cli_count(r->winners, "winner").text, kept,
+                tt__cli_count(r->trials, "trial").text, tt__cli_count(r->cubins, "cubin").text);
 }
 
 tt_status tt__sharing_open(tt__store **out, const char *path, bool *is_new) {

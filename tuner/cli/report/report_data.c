@@ -3,6 +3,7 @@
  * a line that names its place.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "kernel/load/builtin.h"
@@ -35,13 +36,8 @@ static void close(sink *s, char bracket) {
 }
 
 static void csv_text(tt__str *out, const char *text) {
-    tt__str_add(out, "\"");
-    for (size_t n; n = strcspn(text, "\""), text[n]; text += n + 1) {
-        tt__str_addn(out, text, n);
-        tt__str_add(out, "\"\"");
-    }
-    tt__str_add(out, text);
-    tt__str_add(out, "\",");
+    tt__cli_csv(out, text);
+    tt__str_add(out, ",");
 }
 
 /* What follows is about a problem of the subject; NULL: about all of it. */
@@ -95,10 +91,8 @@ static void text(sink *s, const char *key, const char *value) {
         tt__json_string(&s->json, key, value);
         return;
     }
-    csv_text(&quoted, value);
+    tt__cli_csv(&quoted, value);
     s->out->failed |= quoted.failed;
-    if (quoted.len)
-        quoted.text[quoted.len - 1] = '\0'; /* the comma */
     csv_line(s, key, tt__str_text(&quoted));
     tt__str_free(&quoted);
 }
@@ -320,9 +314,9 @@ static tt_status add_subject(sink *s, const tt__subject *subject) {
         tt__json_string(&s->json, "gpu", subject->gpu.name);
     }
     text(s, "mig", subject->gpu.mig);
-    number(s, "cc", subject->gpu.cc, 4);
-    number(s, "sm_count", subject->gpu.sm_count, 9);
-    number(s, "memory_bytes", (double)subject->gpu.memory_bytes, 15);
+    number(s, "cc", tt__cli_known(subject->gpu.cc), 4);
+    number(s, "sm_count", tt__cli_known(subject->gpu.sm_count), 9);
+    number(s, "memory_bytes", tt__cli_known((double)subject->gpu.memory_bytes), 15);
     number(s, "peak_gbps", tt__cli_known(subject->gpu.peak_gbps), 7);
     add_peaks(s, &subject->peaks);
     open(s, "problems", '[');

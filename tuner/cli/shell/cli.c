@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clean.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "db/path.h"
 #include "dispatch/knowledge.h"
 
@@ -46,6 +49,18 @@ int tt__cli_fail(tt_status s) {
         fprintf(stderr, "tune: %s\n", *why ? why : tt_strerror(s));
     }
     return exit_code(s);
+}
+
+void tt__cli_say(FILE *to, const char *fmt, ...) {
+    char *text = NULL;
+    va_list args;
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) >= 0) {
+        tt__clean(text, TT__CLEAN_TEXT);
+        fputs(text, to);
+        free(text);
+    }
+    va_end(args);
 }
 
 tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args) {
@@ -173,6 +188,19 @@ void tt__cli_json_strings(tt__json *j, const char *const members[][2]) {
 void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers) {
     for (; numbers->key; numbers++)
         tt__json_number(j, numbers->key, tt__cli_known(numbers->value), numbers->digits);
+}
+
+void tt__cli_csv(tt__str *out, const char *text) {
+    char *end;
+    tt__strtod(text, &end);
+    const bool number = end > text && !*end, formula = *text && strchr("=+-@\t\r", *text) && !number;
+    tt__str_add(out, formula ? "\"'" : "\"");
+    for (size_t n; n = strcspn(text, "\"\n"), text[n]; text += n + 1) {
+        tt__str_addn(out, text, n);
+        tt__str_add(out, text[n] == '"' ? "\"\"" : " ");
+    }
+    tt__str_add(out, text);
+    tt__str_add(out, "\"");
 }
 
 /* Can another file take the place of this one, whose real path is `real`? *old: the file; st_nlink is 0 if it

@@ -39,6 +39,7 @@ typedef struct tt__cli_args {
     size_t n_problems;
     tt_problem *problems; /* checked, without duplicates, elem_size filled in */
     int elem_size;        /* for all problems, as the following options; 0: not given */
+    const char *dtype;    /* its name, if --dtype gave it */
     int64_t batch, lds, ldd, align;
     bool in_place, warm;
     size_t n_templates;
@@ -107,6 +108,9 @@ extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_s
 /* Prints "tune: " and the last error. Returns the exit code of `s`. TT_OK prints nothing and returns 0. */
 int tt__cli_fail(tt_status s);
 
+/* Prints text that may have names of files and other text of users: without control characters. */
+void tt__cli_say(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* The path in --db, or the library's default. */
 tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args);
 /* Opens the store, and never creates it. TT_E_DB says so if it does not exist yet. */
@@ -162,10 +166,15 @@ typedef struct tt__cli_number {
     int digits;
 } tt__cli_number;
 void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers);
-/* Writes a file, which `fill` fills; NULL: standard output. After a failure the old one is as it was, and no partial file remains. With the mode "wx" it
- * must be new. A file that cannot be replaced is written in place, and a failure leaves a part there. That is
- * a device, or a file in a read-only folder. Or it is mounted, open here, or has a second name or another
- * owner. Or its group cannot be given, and has rights of its own. */
+/* Appends a text as a quoted cell of CSV, on one line. A text that spreadsheets would take for a formula
+ * begins with a single quote. */
+void tt__cli_csv(tt__str *out, const char *text);
+
+/* Writes a file, which `fill` fills; NULL: standard output. After a failure the old one is as it was, and no
+ * partial file remains. With the mode "wx" it must be new. A file that cannot be replaced is written in
+ * place, and a failure leaves a part there. That is a device, or a file in a read-only folder. Or it is
+ * mounted, open here, or has a second name or another owner. Or its group cannot be given, and has rights of
+ * its own. */
 typedef tt_status (*tt__cli_fill_fn)(tt__str *out, void *user);
 tt_status tt__cli_write(const char *path, const char *mode, tt__cli_fill_fn fill, void *user);
 /* Closes the object, prints it and a newline, and frees the text. */

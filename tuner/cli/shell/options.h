@@ -69,7 +69,8 @@ void tt__cli_args_free(tt__cli_args *args);
              "quick, standard (the default) or exhaustive: how many\nconfigurations are tried"),             \
         TT__SET("budget", "TIME", tt__cli_set_budget, "end after this time, as in 10s, 500ms or 2m"),        \
         TT__SET("max-trials", "N", tt__cli_set_max_trials,                                                   \
-                "configurations to try for each problem, whatever the effort"),                              \
+                "configurations to try for each problem, whatever the effort;\nthe default is tried in any " \
+                "case"),                                                                                     \
         TT__SET("seed", "N", tt__cli_set_seed,                                                               \
                 "of the search, default 0: the same seed searches the same way"),                            \
         TT__WORD("strategy", "NAME", "surrogate model local genetic random exhaustive",                      \

@@ -1,6 +1,7 @@
 /* See the header. */
 #include "tuner/cli/shell/problems.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,61 @@ void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args) {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (values[i].value)
             tt__str_addf(out, " %s=%lld", values[i].name, (long long)values[i].value);
+}
+
+char *tt__cli_words(char out[TT__WORDS_MAX], const tt__cli_args *args, const char *text) {
+    char given[32];
+    const size_t n = (size_t)snprintf(given, sizeof given, "elem_size=%d", args->elem_size);
+    const char *at = args->dtype ? strstr(text, given) : NULL;
+    size_t used = 0;
+    for (*out = '\0'; at && used < TT__WORDS_MAX; text = at + n, at = strstr(text, given)) {
+        const bool whole = !isdigit((unsigned char)at[n]);
+        used += (size_t)snprintf(out + used, TT__WORDS_MAX - used, "%.*s%s", (int)(at - text), text,
+                                 whole ? args->dtype : given);
+    }
+    if (used < TT__WORDS_MAX)
+        snprintf(out + used, TT__WORDS_MAX - used, "%s", text);
+    return out;
+}
+
+char *tt__cli_asked(char out[TT__WORDS_MAX], const tt__cli_args *args, const char *problem) {
+    if (!args->permute)
+        return tt__cli_words(out, args, problem);
+    int n = snprintf(out, TT__WORDS_MAX, "%s of ", args->permute);
+    for (int i = 0; i < args->n_sizes; i++)
+        n +=
+            snprintf(out + n, (size_t)(TT__WORDS_MAX - n), "%s%lld", i ? "x" : "", (long long)args->sizes[i]);
+    if (args->dtype)
+        snprintf(out + n, (size_t)(TT__WORDS_MAX - n), ", %s", args->dtype);
+    else if (args->elem_size && args->elem_size != 4)
+        snprintf(out + n, (size_t)(TT__WORDS_MAX - n), ", elem_size=%d", args->elem_size);
+    return out;
+}
+
+tt_status tt__cli_reword(tt_status status, const tt__cli_args *args) {
+    char before[TT__WORDS_MAX], words[TT__WORDS_MAX];
+    if (status == TT_OK || status == TT_E_INTERRUPTED || (!args->dtype && !args->permute) ||
+        !*tt_last_error())
+        return status;
+    tt__copy_short(before, sizeof before, tt_last_error());
+    tt__cli_words(words, args, before);
+    return args->permute ? tt__fail(status, "%s of %s: %s", args->permute, args->dims, words)
+                         : tt__fail(status, "%s", words);
+}
+
+void tt__cli_json_asked(tt__json *j, const tt__cli_args *args) {
+    if (args->dtype)
+        tt__json_string(j, "dtype", args->dtype);
+    if (!args->permute)
+        return;
+    tt__json_open(j, "permute", '[');
+    for (int i = 0; i < args->n_perm; i++)
+        tt__json_int(j, NULL, args->perm[i]);
+    tt__json_close(j, ']');
+    tt__json_open(j, "dims", '[');
+    for (int i = 0; i < args->n_sizes; i++)
+        tt__json_int(j, NULL, args->sizes[i]);
+    tt__json_close(j, ']');
 }
 
 bool tt__cli_has_layout(const tt__cli_args *args) {

@@ -35,6 +35,18 @@ tt_status tt__cli_find_template(tt__template_set *set, const tt__cli_args *args,
 /* --problem, --size or --shape, of that template; without any, the default problem. */
 tt_status tt__cli_find_problem(const tt__template *t, const tt__cli_args *args, tt__problem *out);
 
+enum { TT__WORDS_MAX = 1024 };
+
+/* `text` with the name that --dtype gave in place of "elem_size=N". Returns out. */
+char *tt__cli_words(char out[TT__WORDS_MAX], const tt__cli_args *args, const char *text);
+/* A problem of the command line in its own words: `problem`, as the library writes it, or a permutation as
+ * --permute and --dims name it: "0,2,1,3 of 32x2048x16x64, f16". Returns out. */
+char *tt__cli_asked(char out[TT__WORDS_MAX], const tt__cli_args *args, const char *problem);
+/* The same for an error: puts its text into the words of the command line. Returns the status. */
+tt_status tt__cli_reword(tt_status status, const tt__cli_args *args);
+/* Writes --dtype, --permute and --dims into the open object, if they were given. */
+void tt__cli_json_asked(tt__json *j, const tt__cli_args *args);
+
 /* Appends the first shape and layout as text of the operation: "rows=4096 cols=1024 elem_size=2". */
 void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args);
 

@@ -1,4 +1,6 @@
 /*
+ * Without a terminal, a line says when a phase begins, and every few seconds how far it is.
+ *
  * A narrow terminal shows fewer parts. They go in this order: the curve, the count of failures, the best
  * time, the time left, the bar, the counts. A line is one write and never reaches the last column, so that it
  * cannot wrap.
@@ -17,7 +19,7 @@
 #include "tuner/cli/shell/spark.h"
 
 enum { LINE_MAX_BYTES = 512, BAR_MIN = 10, BAR_MAX = 40 };
-static const double redraw_s = 0.1, plain_s = 2;
+static const double redraw_s = 0.1, plain_s = 5;
 
 static const char wipe[] = "\r\033[K";
 static volatile sig_atomic_t on_screen;
@@ -47,7 +49,8 @@ void tt__bar_abandon(void) {
 
 void tt__bar_end(tt__bar *bar) {
     tt__bar_abandon();
-    bar->last_s = 0;
+    if (bar->terminal)
+        bar->last_s = 0;
 }
 
 void tt__bar_note(tt__bar *bar, const char *line) {
@@ -124,12 +127,29 @@ static void draw(tt__bar *bar, const tt_progress *p) {
     send(out, (size_t)n);
 }
 
-static void print_plain(const tt__bar *bar, const tt_progress *p) {
+/* What a line of a log says about a phase that begins. Counts would look as if it had stopped there. */
+static void describe(char out[LINE_MAX_BYTES], const tt_progress *p) {
+    if (strcmp(p->phase, "copy") == 0)
+        snprintf(out, LINE_MAX_BYTES, ": looking for the fastest copy of as many bytes");
+    else if (strcmp(p->phase, "search") == 0)
+        snprintf(out, LINE_MAX_BYTES,
+                 p->done ? ": at most %zu configurations, %zu known already" : ": at most %zu configurations",
+                 p->total, p->done);
+    else
+        snprintf(out, LINE_MAX_BYTES, "%s%s", p->best_us > 0 ? ": best so far " : "",
+                 p->best_us > 0 ? tt__cli_time(p->best_us).text : "");
+}
+
+static void print_plain(const tt__bar *bar, const tt_progress *p, bool begins) {
     parts s;
-    char line[LINE_MAX_BYTES];
-    split(&s, bar, p); /* there is no curve where there is no terminal */
-    join(line, &s, "");
-    fprintf(stderr, "%s\n", line);
+    char more[LINE_MAX_BYTES] = "";
+    split(&s, bar, p);
+    if (begins && p->phase)
+        describe(more, p);
+    else
+        snprintf(more, sizeof more, ": %zu of %zu tried%s%s%s%s%s%s", p->done, p->total,
+                 *s.failed ? ", " : "", s.failed, *s.best ? ", " : "", s.best, *s.left ? ", " : "", s.left);
+    fprintf(stderr, "%s%s\n", s.head, more);
 }
 
 /* Remembers each time that was the best. */
@@ -149,7 +169,7 @@ void tt__bar_update(tt__bar *bar, const tt_progress *p) {
     if (turned && strcmp(phase, "finals") != 0)
         bar->n_bests = 0;
     note_best(bar, p->best_us);
-    double now = tt__now_s();
+    const double now = tt__now_s();
     if (bar->last_s > 0 && !turned && now - bar->last_s < (bar->terminal ? redraw_s : plain_s))
         return;
     bar->problem = p->problem;
@@ -158,5 +178,5 @@ void tt__bar_update(tt__bar *bar, const tt_progress *p) {
     if (bar->terminal)
         draw(bar, p);
     else
-        print_plain(bar, p);
+        print_plain(bar, p, turned);
 }

@@ -9,6 +9,7 @@
 
 #include "gpu/device.h"
 #include "gpu/nvml.h"
+#include "tuner/cli/shell/problems.h"
 #include "tuner/cli/shell/progress.h"
 
 static volatile sig_atomic_t interrupts;
@@ -32,18 +33,29 @@ static void catch_signals(void) {
 }
 
 typedef struct session {
+    const tt__cli_args *args;
     tt__bar bar;
-    bool told; /* the interrupt was reported */
+    char problem[TT__PROBLEM_TEXT_MAX]; /* the last one whose progress was shown, in the library's words */
+    bool told;                          /* the interrupt was reported */
 } session;
 
 static void on_progress(void *user, const tt_progress *p) {
     session *s = user;
-    tt__bar_update(&s->bar, p);
+    char words[TT__WORDS_MAX];
+    tt_progress asked = *p;
+    tt__copy(s->problem, sizeof s->problem, p->text);
+    asked.text = tt__cli_asked(words, s->args, p->text);
+    tt__bar_update(&s->bar, &asked);
 }
 
 static void on_message(void *user, const char *line) {
     session *s = user;
-    tt__bar_note(&s->bar, line);
+    char words[TT__WORDS_MAX], whole[2 * TT__WORDS_MAX];
+    const size_t n = strlen(s->problem);
+    const bool begins = n && strncmp(line, s->problem, n) == 0 && line[n] == ':';
+    snprintf(whole, sizeof whole, "%s%s", begins ? tt__cli_asked(words, s->args, s->problem) : "",
+             begins ? line + n : tt__cli_words(words, s->args, line));
+    tt__bar_note(&s->bar, whole);
 }
 
 static int should_stop(void *user) {
@@ -68,7 +80,7 @@ static tt_status find_devices(int *devices, size_t most, size_t *n) {
 }
 
 tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *user) {
-    session s = {0};
+    session s = {.args = args};
     int devices[sizeof args->devices / sizeof *args->devices];
     tt_ctx *ctx = NULL;
     tt_open_opts open = TT_INIT(tt_open_opts);
@@ -112,7 +124,7 @@ tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *use
     tt__store_stop_when(NULL, NULL);
     tt__bar_end(&s.bar);
     tt_close(&ctx);
-    return status;
+    return tt__cli_reword(status, args);
 }
 
 int tt__cli_interrupted(const tt__cli_args *args) {

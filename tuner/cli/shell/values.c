@@ -12,8 +12,8 @@
 #include "base/suggest.h"
 #include "tuner/strategy/strategy.h"
 
-/* A whole number from 1 to `max` that fills text[0..n). */
-static tt_status parse_count(int64_t *out, const char *text, size_t n, int64_t max) {
+/* A whole number from `min` to `max` that fills text[0..n). */
+static tt_status parse_number(int64_t *out, const char *text, size_t n, int64_t min, int64_t max) {
     size_t i = n && text[0] == '-' ? 1 : 0, sign = i;
     while (i < n && isdigit((unsigned char)text[i]))
         i++;
@@ -22,13 +22,18 @@ static tt_status parse_count(int64_t *out, const char *text, size_t n, int64_t m
                         (int)(n < 64 ? n : 64), text);
     errno = 0;
     long long value = strtoll(text, NULL, 10);
-    if (value < 1)
-        return tt__fail(TT_E_INVALID, "%.*s: at least 1 is needed", (int)(n < 64 ? n : 64), text);
+    if (value < min)
+        return tt__fail(TT_E_INVALID, "%.*s: at least %lld is needed", (int)(n < 64 ? n : 64), text,
+                        (long long)min);
     if (errno == ERANGE || value > max)
         return tt__fail(TT_E_INVALID, "%.*s is too large: at most %lld", (int)(n < 64 ? n : 64), text,
                         (long long)max);
     *out = value;
     return TT_OK;
+}
+
+static tt_status parse_count(int64_t *out, const char *text, size_t n, int64_t max) {
+    return parse_number(out, text, n, 1, max);
 }
 
 static const int64_t dimension_max = INT64_C(1) << 44; /* the library limits the product to the same number */
@@ -145,8 +150,10 @@ tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value) {
     tt__suggest near = tt__suggest_for(value, strlen(value));
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         for (const char *const *name = dtypes[i].names; *name; name++) {
-            if (strcmp(value, *name) == 0)
+            if (strcmp(value, *name) == 0) {
+                args->dtype = value;
                 return choose_elem_size(args, dtypes[i].bytes);
+            }
             tt__suggest_try(&near, *name);
         }
     const char *known = "; known are " TT__DTYPES " (or use --elem-size)";
@@ -286,11 +293,7 @@ tt_status tt__cli_set_max_trials(tt__cli_args *args, const char *value) {
 }
 
 tt_status tt__cli_set_seed(tt__cli_args *args, const char *value) {
-    if (strspn(value, "0") == strlen(value)) {
-        args->seed = 0;
-        return TT_OK;
-    }
-    return parse_count(&args->seed, value, strlen(value), INT64_MAX);
+    return parse_number(&args->seed, value, strlen(value), 0, INT64_MAX);
 }
 
 tt_status tt__cli_set_objective(tt__cli_args *args, const char *value) {
