@@ -35,7 +35,7 @@ static const struct {
     {"--sizes --json", "--sizes needs a value"},
     {"--sizes 0", "0: at least 1"},
     {"--sizes -5", "-5: at least 1"},
-    {"--sizes 4096,-1", "-1: at least 0"},
+    {"--sizes 4096,-1", "-1: at least 1"},
     {"--sizes 4096,abc", "\"abc\" is not a whole number"},
     {"--sizes 4k", "\"4k\" is not a whole number"},
     {"--sizes 1e3", "\"1e3\" is not a whole number"},

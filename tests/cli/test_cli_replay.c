@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "run.h"
-#include "tuner/cli/shell/spark.h"
+#include "tuner/cli/shell/table.h"
 
 static const char *folder;
 

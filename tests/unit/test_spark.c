@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/cli/shell/spark.h"
+#include "tuner/cli/shell/table.h"
 
 static void test_bar(void **state) {
     (void)state;

@@ -46,7 +46,7 @@ static void print_help(const tt__cli_command *c) {
 }
 
 static int print_short_help(void) {
-    fprintf(stderr, "Usage: %s\n       tune COMMAND [options]\n\n", tt__cmd_tune.usage);
+    fprintf(stderr, "Usage: %s\n       tune COMMAND [options]\n\n", tt__cli_all.items[0]->usage);
     print_commands(stderr);
     fprintf(stderr, "\n\"tune --help\" lists the options. To start: tune --device 0 --sizes 4096,8192\n");
     return TT__EXIT_USAGE;
@@ -63,7 +63,7 @@ static int help(int argc, char **argv) {
                                      "unknown option %s; it is \"tune help [COMMAND]\", \"tune help --man "
                                      "[COMMAND]\" or \"tune help --completion bash|zsh|fish\"",
                                      form));
-    const tt__cli_command *c = word ? tt__cli_find(word) : &tt__cmd_tune;
+    const tt__cli_command *c = word ? tt__cli_find(word) : tt__cli_all.items[0];
     if (!c)
         return tt__cli_fail(TT_E_INVALID);
     if (man)
@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
     if (argc < 2)
         return print_short_help();
     if (argv[1][0] == '-')
-        return close_output(dispatch(&tt__cmd_tune, argc, argv));
+        return close_output(dispatch(tt__cli_all.items[0], argc, argv));
     if (strcmp(argv[1], "help") == 0)
         return close_output(help(argc - 1, argv + 1));
     const tt__cli_command *c = tt__cli_find(argv[1]);

@@ -8,39 +8,12 @@
 #include "base/json.h"
 #include "dispatch/knowledge.h"
 #include "dispatch/ladder.h"
-#include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "kernel/load/builtin.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
 #include "tuner/cli/shell/table.h"
-
-tt_status tt__cli_choose_gpu(tt__gpu *out, const tt__cli_args *args) {
-    *out = (tt__gpu){0};
-    if (args->gpu)
-        tt__copy(out->name, sizeof out->name, args->gpu);
-    if (args->gpu || tt__device_gpu(out, 0) == TT_OK)
-        return TT_OK;
-    tt__store *store = NULL;
-    tt__str names = {0}, shipped = {0};
-    tt_status status = TT_OK;
-    if (!tt__cli_storeless(args)) {
-        status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
-        if (status == TT_OK)
-            status = tt__cli_store_gpus(&names, NULL, store);
-    }
-    tt__shipped_names(&shipped);
-    if (status == TT_OK)
-        status = tt__fail(
-            TT_E_INVALID,
-            "which GPU? There is none here: give --gpu NAME (the store knows %s; with tiletune come: %s)",
-            names.len ? tt__str_text(&names) : "none yet", tt__str_text(&shipped));
-    tt__str_free(&shipped);
-    tt__str_free(&names);
-    tt__store_close(&store);
-    return status;
-}
 
 /* Was it measured for this very problem, on such a GPU? */
 static bool is_of_problem(const tt_choice *c) {

@@ -1,14 +1,21 @@
 /*
- * `tune import`: takes recordings, T4 files of other tuners, and stores into the store.
+ * `tune import`, `tune merge` and `tune import-t1`: take what other files know.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/place.h"
 #include "gpu/device.h"
 #include "kernel/load/set.h"
 #include "tuner/backend/replay/foreign.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
+
+/* ---- tune import ------------------------------------------------------------------------------------------
+ */
 
 /* Does a device before this one have the same text? */
 static bool is_repeated(const char *text, int device) {
@@ -161,4 +168,101 @@ const tt__cli_command tt__cmd_import = {
     .takes_files = true,
     .check = check,
     .run = run,
+};
+
+/* ---- tune merge -------------------------------------------------------------------------------------------
+ */
+
+static int run_merge(const tt__cli_args *args) {
+    const char *into = args->files[0];
+    tt__store *to = NULL;
+    tt__merged report = {0};
+    bool is_new;
+    tt_status status;
+    TT_GOTO(tt__sharing_open(&to, into, &is_new));
+    TT_GOTO(tt__sharing_take(to, args->files + 1, args->n_files - 1, true, NULL, &report));
+    tt__sharing_print(&report, into);
+    is_new = false; /* it stays */
+out:
+    tt__sharing_discard(&to, is_new);
+    return tt__cli_fail(status);
+}
+
+static tt_status check_merge(const tt__cli_args *args) {
+    return args->n_files >= 2
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "which files? name the one to write and then those to read, as "
+                                        "in \"tune merge all.db a.db b.db\"");
+}
+
+static const tt__cli_option merge_options[] = {
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_merge = {
+    .name = "merge",
+    .usage = "tune merge OUT.db A.db [B.db...]",
+    .summary = "puts several stores, or recordings, into one",
+    .notes =
+        "OUT.db is made if needed, and keeps what it has. If two files have a winner for a problem, these\n"
+        "decide in order: measured before imported before replayed, the newer measuring method, the newer "
+        "driver\n"
+        "and NVRTC, more configurations tried, the newer winner. The order of files does not matter. If one "
+        "file\n"
+        "is bad, nothing is changed. Cubins are taken only from stores that belong to you or root and that "
+        "others\n"
+        "cannot write. Winners of any other file count as imported.\n",
+    .options = merge_options,
+    .takes_files = true,
+    .check = check_merge,
+    .run = run_merge,
+};
+
+/* ---- tune import-t1 ---------------------------------------------------------------------------------------
+ */
+
+/* Replaces the process by the script. Neither the environment nor the current folder affects the script's
+ * imports. */
+static tt_status become(const char *script, const char *file, const char *output) {
+    const char *const argv[] = {"python3", "-I", "-S", "-B", script, file, output, NULL};
+    fflush(NULL);
+    execvp(argv[0], (char *const *)argv);
+    return errno == ENOENT
+               ? tt__fail(TT_E_UNSUPPORTED,
+                          "import-t1 needs Python 3.9 or newer, and there is no python3: install it, on "
+                          "Debian and Ubuntu by \"apt-get install python3\"")
+               : tt__fail(TT_E_UNSUPPORTED, "cannot run python3: %s", strerror(errno));
+}
+
+static int run_t1(const tt__cli_args *args) {
+    tt__str script = {0};
+    if (args->n_files != 1)
+        return tt__cli_fail(tt__fail(
+            TT_E_INVALID, "import-t1 reads one file, and %zu are named: \"tune import-t1 problem.json\"",
+            args->n_files));
+    tt_status status = tt__script_path(&script, "import_t1.py");
+    if (status == TT_OK)
+        status = become(tt__str_text(&script), args->files[0], args->output);
+    tt__str_free(&script);
+    return tt__cli_fail(status);
+}
+
+static const tt__cli_option t1_options[] = {
+    TT__TEXT("output", "FILE", output, "where to, a new file; default standard output"),
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_import_t1 = {
+    .name = "import-t1",
+    .usage = "tune import-t1 FILE.json [--output FILE.cu]",
+    .summary = "makes a kernel file from a tuning problem in T1 (JSON)",
+    .notes = "T1 is the format of Kernel Tuner and KTT. Parameters, conditions, sizes and arguments become\n"
+             "annotations, before the text of the kernel (KernelFile, in the folder of the JSON file). A "
+             "condition\n"
+             "that annotations cannot express is refused. Standard error and comments in the file list what "
+             "else is\n"
+             "missing: read them before tuning, and run \"tune check FILE.cu\". Needs Python 3.9.\n",
+    .options = t1_options,
+    .takes_files = true,
+    .run = run_t1,
 };

@@ -1,5 +1,5 @@
 /*
- * `tune prune`: deletes what is no longer useful from the store.
+ * `tune prune` and `tune vacuum`: make a store smaller.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,11 @@
 #include "db/upkeep/prune.h"
 #include "kernel/load/set.h"
 #include "tuner/cli/commands/judge.h"
+#include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
+
+/* ---- tune prune -------------------------------------------------------------------------------------------
+ */
 
 static bool is_elsewhere(void *user, const tt__gpu *gpu) {
     return !tt__judge_here(user, gpu);
@@ -120,4 +124,34 @@ const tt__cli_command tt__cmd_prune = {
     .options = options,
     .check = check,
     .run = run,
+};
+
+/* ---- tune vacuum ------------------------------------------------------------------------------------------
+ */
+
+static int run_vacuum(const tt__cli_args *args) {
+    tt__store *store = NULL;
+    int64_t before = 0, after = 0;
+    tt_status status = tt__cli_store_open(&store, args, TT__STORE_UPDATE);
+    if (status == TT_OK)
+        status = tt__store_vacuum(store, &before, &after);
+    if (status == TT_OK)
+        tt__cli_say(stdout, "%s: %.2f MB, before %.2f MB\n", tt__store_path(store), (double)after * 1e-6,
+                    (double)before * 1e-6);
+    tt__store_close(&store);
+    return tt__cli_fail(status);
+}
+
+static const tt__cli_option vacuum_options[] = {
+    TT__OPT_DB,
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_vacuum = {
+    .name = "vacuum",
+    .usage = "tune vacuum [--db PATH]",
+    .summary = "gives the space of pruned rows back",
+    .notes = "Meanwhile it needs as much free space as the store has, and other processes wait.\n",
+    .options = vacuum_options,
+    .run = run_vacuum,
 };

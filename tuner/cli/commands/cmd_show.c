@@ -17,7 +17,6 @@
 #include "tuner/cli/commands/judge.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
-#include "tuner/cli/shell/spark.h"
 #include "tuner/cli/shell/table.h"
 
 enum { BEST_MAX = 10, BAR = 6, COUNTS_MAX = 32 * (TT__TRIAL_STATUS_COUNT + 1) };

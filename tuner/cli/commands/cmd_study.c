@@ -12,7 +12,6 @@
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/running.h"
-#include "tuner/cli/shell/spark.h"
 #include "tuner/cli/shell/table.h"
 
 enum { BAR = 6, BAR_FROM = 98 /* columns of the terminal */ };

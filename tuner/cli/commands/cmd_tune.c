@@ -1,18 +1,203 @@
 /*
- * `tune` itself: runs tt_tune and prints the winners.
+ * `tune` itself and `tune finals`: run tt_tune, on all problems or a part of them, and print the winners.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api/tune.h"
+#include "base/grow.h"
 #include "base/json.h"
-#include "tuner/cli/commands/shard.h"
+#include "gpu/device.h"
+#include "tuner/cli/commands/judge.h"
 #include "tuner/cli/commands/sharing.h"
-#include "tuner/cli/commands/stored_problems.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
 #include "tuner/cli/shell/running.h"
 #include "tuner/cli/shell/table.h"
+
+/* ---- --shard: the part of the problems that one job of a cluster tunes ------------------------------------
+ */
+
+enum { SHARDS_MAX = 100000 };
+
+/* The number at the start of `text`, which the character `end` follows; -1 if it is none. */
+static int64_t shard_number(const char *text, char end) {
+    size_t n = strspn(text, "0123456789");
+    return n > 0 && n < 10 && text[n] == end ? atoll(text) : -1;
+}
+
+/* A number in the environment; `missing` without the variable, or if it has no name. */
+static tt_status from_env(const char *name, int64_t missing, int64_t *out) {
+    const char *text = name ? secure_getenv(name) : NULL;
+    *out = text ? shard_number(text, '\0') : missing;
+    return text && *out < 0 ? tt__fail(TT_E_INVALID, "%s is \"%.64s\", which is not a number", name, text)
+                            : TT_OK;
+}
+
+static tt_status choose_shard(tt__cli_args *args, int64_t k, int64_t n, const char *text) {
+    if (n < 1 || n > SHARDS_MAX || k < 1 || k > n)
+        return tt__fail(TT_E_INVALID, "\"%s\" is not a shard: write K/N with K from 1 to N, as in 3/16",
+                        text);
+    args->shard = k;
+    args->n_shards = n;
+    return TT_OK;
+}
+
+/* Schedulers count tasks from any first number, in steps. */
+static tt_status choose_shard_auto(tt__cli_args *args) {
+    static const struct {
+        const char *sign, *id, *count, *first, *step; /* sign: the variable that is set where it runs */
+    } schedulers[] = {
+        {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN",
+         "SLURM_ARRAY_TASK_STEP"},
+        {"JOB_COMPLETION_INDEX", "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", NULL, NULL},
+        {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, NULL}, /* srun */
+    };
+    for (size_t i = 0; i < sizeof schedulers / sizeof *schedulers; i++) {
+        const char *id_name = schedulers[i].id, *count_name = schedulers[i].count;
+        int64_t id, count, first = 0, step = 1;
+        if (!secure_getenv(schedulers[i].sign))
+            continue;
+        TT_TRY(from_env(id_name, -1, &id));
+        TT_TRY(from_env(count_name, -1, &count));
+        if (count < 0)
+            return tt__fail(TT_E_INVALID, "%s is set, but %s is not: set it to the number of shards", id_name,
+                            count_name);
+        TT_TRY(from_env(schedulers[i].first, 0, &first));
+        TT_TRY(from_env(schedulers[i].step, 1, &step));
+        int64_t at = step > 0 ? (id - first) / step : -1;
+        if (at < 0 || at >= count || id - first != at * step)
+            return tt__fail(TT_E_INVALID,
+                            "%s is %lld, and %s is %lld: use an array without gaps, as in 0-15, or write K/N",
+                            id_name, (long long)id, count_name, (long long)count);
+        return choose_shard(args, at + 1, count, id_name);
+    }
+    return tt__fail(TT_E_INVALID,
+                    "auto, but none of SLURM_ARRAY_TASK_ID (an array), SLURM_STEP_NUM_TASKS (srun) and "
+                    "JOB_COMPLETION_INDEX is set: write K/N");
+}
+
+static tt_status set_shard(tt__cli_args *args, const char *value) {
+    if (strcmp(value, "auto") == 0)
+        return choose_shard_auto(args);
+    const char *slash = strchr(value, '/');
+    return choose_shard(args, shard_number(value, '/'), slash ? shard_number(slash + 1, '\0') : -1, value);
+}
+
+static tt_status set_shard_by(tt__cli_args *args, const char *value) {
+    args->by_configuration = strcmp(value, "configuration") == 0;
+    return args->by_configuration || strcmp(value, "problem") == 0
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "\"%s\" cannot be divided: write problem or configuration", value);
+}
+
+/* Moves the shard's problems to the front, or says which part of their spaces it has. Returns the number of
+ * problems, which may be 0. Without --shard it is `n`. */
+static size_t take_shard(const tt__cli_args *args, tt_problem *problems, size_t n, tt__tune_call *call) {
+    if (!args->n_shards)
+        return n;
+    if (args->by_configuration) {
+        call->part = (tt__space_part){args->shard - 1, args->n_shards};
+        return n;
+    }
+    size_t taken = 0;
+    for (size_t i = (size_t)args->shard - 1; i < n; i += (size_t)args->n_shards)
+        problems[taken++] = problems[i];
+    return taken;
+}
+
+/* ---- Problems that a store names itself -------------------------------------------------------------------
+ */
+
+typedef struct stored_problems {
+    tt__gpu gpu; /* of the device */
+    size_t n;
+    tt_problem *items; /* owned, with their texts */
+} stored_problems;
+
+typedef struct finding {
+    const tt__cli_args *args;
+    const tt__judge *judge;
+    stored_problems *out;
+    size_t n_unknown, n_own;
+} finding;
+
+static tt_status is_wanted(const finding *f, const tt__winner *w, bool *wanted) {
+    char why[160];
+    int64_t gpu_id, problem_id, n = 0;
+    *wanted = false;
+    if (!tt__same_gpu(&w->gpu, &f->out->gpu))
+        return TT_OK;
+    if (f->args->finals) {
+        TT_TRY(tt__store_known_gpu(f->judge->store, &w->gpu, &gpu_id));
+        TT_TRY(tt__store_known_problem(f->judge->store, &w->problem, &problem_id));
+        TT_TRY(tt__store_finals_runs(f->judge->store, gpu_id, problem_id, &n));
+        *wanted = n > 1;
+        return TT_OK;
+    }
+    tt__judge_winner(f->judge, w, why, sizeof why);
+    *wanted = *why;
+    return TT_OK;
+}
+
+static tt_status add_stored(void *user, const tt__winner *w) {
+    finding *f = user;
+    stored_problems *out = f->out;
+    bool wanted;
+    TT_TRY(is_wanted(f, w, &wanted));
+    if (!wanted)
+        return TT_OK;
+    if (tt__problem_is_users(&w->problem)) {
+        f->n_own++;
+        return TT_OK;
+    }
+    if (!tt__template_set_find(&f->judge->templates, w->kernel)) {
+        f->n_unknown++;
+        return TT_OK;
+    }
+    tt__str values = {0};
+    TT_TRY(TT__GROW(out->items, out->n));
+    tt__problem_add_settings(&values, &w->problem, ",");
+    TT_TRY(tt__str_check(&values));
+    char *op = strdup(w->problem.op);
+    out->items[out->n++] =
+        (tt_problem){.size = sizeof *out->items, .op = op, .values = values.text, .warm = w->problem.warm};
+    return op ? TT_OK : tt__fail_memory(TT__NAME_MAX);
+}
+
+/* With args->finals the problems that several runs measured on such a GPU, else those with a stale winner.
+ * Says on standard error how many it cannot name. Free *out, also after a failure. */
+static tt_status find_stored(stored_problems *out, const tt__cli_args *args) {
+    tt__store *store = NULL;
+    tt__judge judge = {0};
+    tt_status status;
+    *out = (stored_problems){.n = 0};
+    finding f = {.args = args, .judge = &judge, .out = out};
+    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
+    TT_GOTO(tt__device_gpu(&out->gpu, args->device));
+    TT_GOTO(tt__judge_open(&judge, store, args));
+    TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, add_stored, &f));
+    if (f.n_unknown && !args->quiet)
+        fprintf(stderr, "tune: %zu more %s of templates that are not here: name them with --template\n",
+                f.n_unknown, f.n_unknown == 1 ? "is" : "are");
+    if (f.n_own && !args->quiet)
+        fprintf(stderr, "tune: %zu more %s of kernels of yours: tune each with --kernel and --problem\n",
+                f.n_own, f.n_own == 1 ? "is" : "are");
+out:
+    tt__judge_close(&judge);
+    tt__store_close(&store);
+    return status;
+}
+
+static void free_stored(stored_problems *p) {
+    for (size_t i = 0; i < p->n; i++) {
+        free((char *)p->items[i].op);
+        free((char *)p->items[i].values);
+    }
+    free(p->items);
+    p->items = NULL;
+}
 
 /* ---- Results ---- */
 
@@ -134,7 +319,8 @@ static void print_footer(const tt_report *report, const tt__cli_args *args) {
     printf("\n%zu of %zu configurations tried, %zu failed, in %s.\n", trials, space, failed,
            tt__cli_duration(report->wall_s).text);
     if (args->replay && !args->db)
-        tt__cli_say(stdout, "Replayed from %s; nothing was stored. With a GPU: --device 0.\n", args->replay);
+        tt__cli_say(stdout, "Replayed from %s; nothing was stored.\nOn a GPU: the same with --device 0.\n",
+                    args->replay);
     else if (args->replay)
         tt__cli_say(stdout, "Replayed from %s into %s.\n", args->replay, args->db);
     else if (!is_kept(args))
@@ -251,7 +437,7 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     tt__cli_problems problems;
     tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
     tt__tune_call how = {.only_finals = c->args->finals, .objective = c->args->objective};
-    const size_t n = tt__cli_shard_take(c->args, problems.items, problems.n, &how);
+    const size_t n = take_shard(c->args, problems.items, problems.n, &how);
     if (status == TT_OK && n)
         status = tt__tune_and(&c->report, ctx, problems.items, n, opts, &how);
     tt__cli_problems_close(&problems);
@@ -272,9 +458,9 @@ static int print_empty_shard(const tt__cli_args *args) {
 static int run(const tt__cli_args *args);
 
 static int run_stored(const tt__cli_args *args) {
-    tt__stored_problems found;
+    stored_problems found;
     int code;
-    tt_status status = tt__stored_problems_find(&found, args);
+    tt_status status = find_stored(&found, args);
     if (status != TT_OK) {
         code = tt__cli_fail(status);
     } else if (found.n == 0 && !args->json) {
@@ -292,7 +478,7 @@ static int run_stored(const tt__cli_args *args) {
         chosen.problems = found.items;
         code = run(&chosen);
     }
-    tt__stored_problems_free(&found);
+    free_stored(&found);
     return code;
 }
 
@@ -373,9 +559,9 @@ static const tt__cli_option options[] = {
         "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
         "leaders"),
     TT__FLAG("stale", stale, "tune only what \"tune list\" calls stale"),
-    TT__SET("shard", "K/N|auto", tt__cli_set_shard,
+    TT__SET("shard", "K/N|auto", set_shard,
             "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay"),
-    TT__SET("shard-by", "problem|configuration", tt__cli_set_shard_by,
+    TT__SET("shard-by", "problem|configuration", set_shard_by,
             "what --shard divides: the problems, or each search space"),
     TT__FLAG("force", force, "measure again what is stored already"),
     TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),

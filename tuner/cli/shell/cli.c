@@ -20,6 +20,8 @@
 #include "base/number.h"
 #include "db/path.h"
 #include "dispatch/knowledge.h"
+#include "dispatch/layers.h"
+#include "gpu/device.h"
 
 static int exit_code(tt_status s) {
     static const int code[] = {
@@ -130,6 +132,32 @@ tt_status tt__cli_find_gpu(tt__gpu *out, const tt_open_opts *open) {
     if (status == TT_OK)
         status = tt__knowledge_gpu(ctx, out);
     tt_close(&ctx);
+    return status;
+}
+
+tt_status tt__cli_choose_gpu(tt__gpu *out, const tt__cli_args *args) {
+    *out = (tt__gpu){0};
+    if (args->gpu)
+        tt__copy(out->name, sizeof out->name, args->gpu);
+    if (args->gpu || tt__device_gpu(out, 0) == TT_OK)
+        return TT_OK;
+    tt__store *store = NULL;
+    tt__str names = {0}, shipped = {0};
+    tt_status status = TT_OK;
+    if (!tt__cli_storeless(args)) {
+        status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
+        if (status == TT_OK)
+            status = tt__cli_store_gpus(&names, NULL, store);
+    }
+    tt__shipped_names(&shipped);
+    if (status == TT_OK)
+        status = tt__fail(
+            TT_E_INVALID,
+            "which GPU? There is none here: give --gpu NAME (the store knows %s; with tiletune come: %s)",
+            names.len ? tt__str_text(&names) : "none yet", tt__str_text(&shipped));
+    tt__str_free(&shipped);
+    tt__str_free(&names);
+    tt__store_close(&store);
     return status;
 }
 

@@ -100,11 +100,6 @@ typedef struct tt__cli_command {
         const tt__cli_args *args); /* runs after `check`, prints its error, and returns the exit code */
 } tt__cli_command;
 
-extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
-    tt__cmd_explain, tt__cmd_export, tt__cmd_import, tt__cmd_lock, tt__cmd_merge, tt__cmd_finals,
-    tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check, tt__cmd_study, tt__cmd_report, tt__cmd_new,
-    tt__cmd_import_t1, tt__cmd_judge;
-
 /* Prints "tune: " and the last error. Returns the exit code of `s`. TT_OK prints nothing and returns 0. */
 int tt__cli_fail(tt_status s);
 
@@ -129,9 +124,6 @@ tt_status tt__cli_find_gpu(tt__gpu *out, const tt_open_opts *open);
 /* The first device here; with --gpu only *out's name is set, to that. TT_E_INVALID lists the GPUs in the
  * store. */
 tt_status tt__cli_choose_gpu(tt__gpu *out, const tt__cli_args *args);
-
-/* `tune check FILE.cu`; the exit code. */
-int tt__cli_check_template(const tt__cli_args *args, const char *path);
 
 /* A text by value, for the call that prints it: tt__cli_time(us).text. */
 typedef struct tt__short {

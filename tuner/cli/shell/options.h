@@ -7,12 +7,42 @@
 #include <stddef.h>
 
 #include "tuner/cli/shell/cli.h"
-#include "tuner/cli/shell/values.h"
 
 /* Fills `out`; free it, also after a failure. argv[0] is skipped. With --help only `help` is set.
  * TT_E_INVALID names the option and its value, and says what is right. */
 tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *command, int argc, char **argv);
 void tt__cli_args_free(tt__cli_args *args);
+
+/* TT_E_INVALID says what is wrong with the value, and what is right. */
+tt_status tt__cli_set_sizes(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_shapes(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_elem_size(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_dtype(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_permute(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_dims(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_align(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_cc(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_device(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value);
+tt_status tt__cli_add_only(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_effort(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_budget(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_max_trials(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_seed(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_objective(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value);
+tt_status tt__cli_set_older_than(tt__cli_args *args, const char *value);
+tt_status tt__cli_add_template(tt__cli_args *args, const char *value);
+tt_status tt__cli_add_text(tt__cli_args *args, const char *value);
+
+/* Readers: a number of at least 1 into an int64_t, and seconds into a double. */
+tt_status tt__cli_read_count(void *out, const char *value);
+tt_status tt__cli_read_seconds(void *out, const char *value);
+/* A text. A second one would drop the first without a word, where users may expect both. */
+tt_status tt__cli_read_once(void *out, const char *value);
+
+/* Types that messages and completions name; others are known, too. */
+#define TT__DTYPES "u8 i8 f16 bf16 i16 f32 i32 f64 i64 c64 c128"
 
 /* Rows of a table of options: a flag, a text, a value that a reader puts into its field, a value that a
  * setter takes, and the same for one of some words. */

@@ -1,11 +1,13 @@
 /*
- * Plain text tables: columns fit their cells, two blanks separate them, numbers are aligned to the right.
+ * Bars and curves made of characters, for terminals that show UTF-8. And plain text tables: columns fit their
+ * cells, two blanks separate them, numbers are aligned to the right.
  */
 #ifndef TT_TUNER_CLI_SHELL_TABLE_H
 #define TT_TUNER_CLI_SHELL_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -46,5 +48,20 @@ tt_status tt__table_print(const tt__table *t, int width);
 void tt__table_free(tt__table *t);
 /* Prints it within the terminal's width, and frees it. */
 tt_status tt__table_show(tt__table *t);
+
+/* ---- Bars and curves --------------------------------------------------------------------------------- */
+
+/* Is `fd` a terminal that can show them, by TERM and the locale's variables? */
+bool tt__spark_can(int fd);
+
+/* How many columns the first n bytes of UTF-8 take; SIZE_MAX: the whole text. */
+size_t tt__spark_columns(const char *text, size_t n);
+
+enum { TT__SPARK_MAX = 24, TT__SPARK_BYTES = 3 * TT__SPARK_MAX + 1 };
+
+/* A bar of that part of `cells` columns, at most TT__SPARK_MAX, to an eighth of a column. Returns out. */
+char *tt__spark_bar(char out[TT__SPARK_BYTES], double fraction, int cells);
+/* A curve of n values, at most TT__SPARK_MAX, a column each; the least is the lowest. */
+char *tt__spark_line(char out[TT__SPARK_BYTES], const double *values, size_t n);
 
 #endif
