@@ -24,7 +24,7 @@ def make(path, problems, configs):
     db.execute(COUNT + "INSERT INTO config SELECT i + 1, 1, printf('READ_RUN=%d WRITE_RUN=%d VL=4 VS=4 THREADS=%d"
                " STREAM=0 SEGMENT=0 PREFETCH=0 ORDER=1', 32 << i % 5, 32 << i / 5 % 5, 32 * (i / 25) + 32) FROM n",
                {"n": max(configs, 25)})
-    db.execute("INSERT INTO run VALUES (1, 1, 1, 0, 1790000000000, 1790000001000, 'me@host', 'tune')")
+    db.execute("INSERT INTO run VALUES (1, 1, 1, 0, 1790000000000, 1790000001000, 'me@host', 'tune', '')")
     db.execute("INSERT INTO operation VALUES (1, 'transpose', '')")
     rows = ((i + 1, 64 * (i // 1000 + 1), 64 * (i % 1000 + 1)) for i in range(problems))
     for id, r, c in rows:
@@ -35,7 +35,7 @@ def make(path, problems, configs):
         db.executemany("INSERT INTO value VALUES (?, ?, ?, ?)", ((id, at, k, v) for at, (k, v) in enumerate(settings.items())))
     for stage, most in ((0, configs), (1, min(configs, 3))):
         db.execute(COUNT + ", c (k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM c WHERE k + 1 < :most) INSERT INTO trial SELECT"
-                   " i + 1, :stage, k + 1, 1, k, 0, 100000 + 17 * i + 100 * k, 40000, 32, :samples, NULL, 1.0 FROM n, c",
+                   " i + 1, :stage, k + 1, 1, k, 0, 100000 + 17 * i + 100 * k, 40000, 32, :samples, NULL, 1.0, 0.0 FROM n, c",
                    n | {"stage": stage, "most": most, "samples": SAMPLES})
     db.execute("INSERT INTO winner SELECT 1, id, 1, 1, 10.0, 9.5, 0.95, 1.1, :k, 0, 1790000000000 FROM problem", {"k": configs})
     db.execute(f"PRAGMA application_id = {0x54547531}")

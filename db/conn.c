@@ -19,10 +19,12 @@ static const char *const sql_text[TT__SQL_COUNT] = {
 /* ---- Failing --------------------------------------------------------------------------------- */
 
 tt_status tt__db_fail_damaged(tt__store *s, const char *doing, const char *why) {
-    return tt__fail(TT_E_DB,
-                    "%s: cannot %s: the file is damaged (%s). It is left as it is: move it away to start "
-                    "afresh, or name another one (--db, tt_open_opts.db_path)",
-                    s->path, doing, why);
+    return tt__fail(
+        TT_E_DB,
+        "%s: cannot %s: the file is damaged (%s). It is left as it is: save what can be "
+        "read with \"sqlite3 FILE .recover\", move it away to start afresh, or name another one (--db, "
+        "tt_open_opts.db_path)",
+        s->path, doing, why);
 }
 
 tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {

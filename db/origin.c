@@ -26,6 +26,7 @@ void tt__origin_here(tt__origin *out) {
 void tt__origin_read(tt__origin *out, sqlite3_stmt *stmt, int at) {
     tt__text_read(stmt, at, out->who, sizeof out->who, TT__CLEAN_NAME);
     tt__text_read(stmt, at + 1, out->program, sizeof out->program, TT__CLEAN_NAME);
+    tt__text_read(stmt, at + 2, out->file, sizeof out->file, TT__CLEAN_NAME);
 }
 
 tt_status tt__store_origin(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__origin *out) {

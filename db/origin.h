@@ -9,6 +9,7 @@
 typedef struct tt__origin {
     char who[128];    /* "user@host", or $TILETUNE_WHO; "": not known */
     char program[64]; /* version and commit of the program */
+    char file[17];    /* hash of an imported file without a date, by which it is known; "": it has a date */
 } tt__origin;
 
 /* The commit that is built. */

@@ -16,7 +16,7 @@
 /* The value of a problem's variable; NULL if it has no such variable. */
 #define TT__VALUE(name) "(SELECT value FROM value WHERE problem_id = problem.id AND name = '" name "')"
 #define TT__TRIAL_COLS "trial.status, trial.time, trial.compile_us, trial.regs, trial.samples, trial.reason," \
-    " trial.weight"
+    " trial.weight, trial.limit_s"
 
 /* Second, by the largest number, which is roughly the problem's size. */
 #define TT__PROBLEM_ORDER "operation.name, operation.text, problem.warm, problem.unverified, " TT__VALUE("elem_size") "," \
@@ -78,7 +78,7 @@
 #define TT__MERGE_WINNERS "SELECT w.problem_id, w.run_id, w.config_id, " TT__WINNER_COLS " FROM winner w"
 
 #define TT__MERGE_RUNS "SELECT run.id, run.source, run.started_ms, run.ended_ms, " TT__GPU_COLS ", " TT__ENV_COLS \
-    ", run.who, run.program FROM run LEFT JOIN gpu ON gpu.id = run.gpu_id LEFT JOIN env ON env.id = run.env_id" \
+    ", run.who, run.program, run.file FROM run LEFT JOIN gpu ON gpu.id = run.gpu_id LEFT JOIN env ON env.id = run.env_id" \
     " WHERE (?1 = 0 OR run.gpu_id = ?1)"
 
 #define TT__SQL(X) \
@@ -113,17 +113,18 @@
     X(TEMPLATE_ADD, "INSERT INTO template (kernel, op, hash) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
     X(CONFIG_ADD, "INSERT INTO config (template_id, text) SELECT id, ?4 FROM template" \
         " WHERE kernel = ?1 AND op = ?2 AND hash = ?3 ON CONFLICT DO NOTHING") \
-    X(RUN_ADD, "INSERT INTO run (gpu_id, env_id, source, started_ms, who, program) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
+    X(RUN_ADD, "INSERT INTO run (gpu_id, env_id, source, started_ms, who, program, file)" \
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)") \
     /* A file without a date is known by its content. */ \
-    X(RUN_FIND, "SELECT id FROM run WHERE gpu_id = ?1 AND env_id = ?2 AND source = ?3 AND who = ?5" \
-        " AND (started_ms = ?4 OR (source = 2 AND length(who) = 21 AND who GLOB 'file [0-9a-f]*'))") \
+    X(RUN_FIND, "SELECT id FROM run WHERE gpu_id = ?1 AND env_id = ?2 AND source = ?3 AND who = ?5 AND file = ?6" \
+        " AND (started_ms = ?4 OR file <> '')") \
     X(RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1") \
     X(TRIAL_PUT, "INSERT INTO trial (problem_id, stage, config_id, run_id, at_ms, status, time, compile_us," \
-        " regs, samples, reason, weight) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \
-        " ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (problem_id, stage, config_id, run_id) DO UPDATE SET" \
+        " regs, samples, reason, weight, limit_s) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \
+        " ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT (problem_id, stage, config_id, run_id) DO UPDATE SET" \
         " at_ms = excluded.at_ms, status = excluded.status, time = excluded.time," \
         " compile_us = excluded.compile_us, regs = excluded.regs, samples = excluded.samples," \
-        " reason = excluded.reason, weight = excluded.weight") \
+        " reason = excluded.reason, weight = excluded.weight, limit_s = excluded.limit_s") \
     /* In the order in which they ran. SQLite takes the columns beside max() from its row. CROSS JOIN keeps the key's order. */ \
     X(TRIALS, "SELECT " TT__TRIAL_COLS ", template.kernel, template.hash, config.text, run.source," \
         " trial.run_id, run.started_ms + trial.at_ms, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
@@ -141,7 +142,7 @@
         " ORDER BY " TT__RUN_AGE " DESC, trial.stage DESC LIMIT 1") \
     X(FINALS_RUNS, "SELECT count(DISTINCT trial.run_id) FROM trial JOIN run ON run.id = trial.run_id" \
         " WHERE trial.problem_id = ?1 AND trial.stage = 1 AND run.gpu_id = ?2 AND run.source <> 1") \
-    X(WINNER_ORIGIN, "SELECT run.who, run.program FROM winner JOIN run ON run.id = winner.run_id" \
+    X(WINNER_ORIGIN, "SELECT run.who, run.program, run.file FROM winner JOIN run ON run.id = winner.run_id" \
         " WHERE winner.gpu_id = ?1 AND winner.problem_id = ?2") \
     X(WINNER_PUT, "INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us," \
         " copy_fraction, speedup_vs_default, trials, failed, unix_ms)" \
@@ -259,28 +260,23 @@
         "  - (SELECT started_ms FROM run WHERE id = ?4), 0)" \
         " WHERE problem_id = ?1 AND stage = ?2 AND config_id = ?3 AND run_id = ?4") \
     X(MERGE_RUNS, TT__MERGE_RUNS " ORDER BY run.started_ms, run.id") \
-    /* Without sorting, which ends at a damaged page. */ \
-    X(MERGE_RUNS_THERE, TT__MERGE_RUNS " ORDER BY run.id") \
-    X(MERGE_RUNS_BACK, TT__MERGE_RUNS " ORDER BY run.id DESC") \
     X(MERGE_RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1 AND ended_ms IS NULL") \
     X(MERGE_PROBLEMS, TT__MERGE_PROBLEMS " ORDER BY problem.id") \
     X(MERGE_CONFIGS, TT__MERGE_CONFIGS " ORDER BY config.id") \
     X(MERGE_TRIALS, TT__MERGE_TRIALS " FROM trial") \
-    X(MERGE_TRIALS_BACK, TT__MERGE_TRIALS " FROM trial ORDER BY problem_id DESC, stage DESC, config_id DESC, run_id DESC") \
     X(MERGE_PEAKS, "SELECT " TT__GPU_COLS ", copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops" \
         " FROM peak JOIN gpu ON gpu.id = peak.gpu_id WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_FLOPS, "SELECT id, flop FROM problem WHERE flop > 0") \
     X(MERGE_ENERGIES, TT__MERGE_ENERGIES " WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_ENERGY_PUT, "INSERT INTO energy (gpu_id, problem_id, config_id, time_us, joules, noise, idle_watts," \
         " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
-    X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight," \
-        " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING") \
-    /* Without joins, which end at a damaged page of another table. */ \
+    X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight, limit_s," \
+        " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)" \
+        " ON CONFLICT DO NOTHING") \
     X(MERGE_WINNERS, TT__MERGE_WINNERS " WHERE ?1 = 0 OR w.gpu_id = ?1") \
     X(MERGE_WINNER_OF, "SELECT run.gpu_id, run.source, " TT__OP_FITS ", " TT__ENV_COLS \
         " FROM run JOIN env ON env.id = run.env_id JOIN problem ON problem.id = ?2" TT__JOIN_OPERATION \
         " JOIN config ON config.id = ?3 JOIN template ON template.id = config.template_id WHERE run.id = ?1") \
-    X(MERGE_RUN_GPU, "SELECT gpu_id FROM run WHERE id = ?1") \
     X(MERGE_CUBINS, "SELECT key, hash, image FROM cubin") \
     X(MERGE_CUBIN_PUT, "INSERT INTO cubin (key, hash, image) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
     X(MERGE_LINKS, "SELECT template_hash, config, elem_size, cc, key FROM cubin_link") \

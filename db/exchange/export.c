@@ -37,9 +37,10 @@ export;
 
 /* Kernel Tuner has fewer words than T4. */
 static const char *error_word(tt__trial_status status) {
-    return status == TT__TRIAL_COMPILE_ERROR ? "CompilationFailedConfig"
-           : status == TT__TRIAL_SKIPPED     ? "InvalidConfig"
-                                             : "RuntimeFailedConfig";
+    return status == TT__TRIAL_COMPILE_ERROR || status >= TT__TRIAL_COMPILE_TIMEOUT
+               ? "CompilationFailedConfig"
+           : status == TT__TRIAL_SKIPPED ? "InvalidConfig"
+                                         : "RuntimeFailedConfig";
 }
 
 enum { US = 3, NS = 6, TENTH_NS = 7 }; /* decimal places of milliseconds */
@@ -98,6 +99,8 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
     if (t->status != TT__TRIAL_OK) {
         tt__json_string(&j, "status", tt__trial_status_name(t->status));
         tt__json_string(&j, "reason", t->reason);
+        if (t->limit_s > 0)
+            tt__json_number(&j, "limit_s", t->limit_s, 17);
     }
     tt__json_open(&j, "times", '{');
     write_ms(&j, "compilation_time", t->compile_ms, US);

@@ -117,7 +117,7 @@ static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
 /* ---- Results --------------------------------------------------------------------------------- */
 
 typedef struct result {
-    char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[16], timestamp[32];
+    char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[24], timestamp[32];
     int problem;
     tt__trial trial;
     tt__str config;
@@ -133,6 +133,7 @@ static const tt__field result_fields[] = {
     TT__FIELD_TEXT_OF(result, status, "status", 1, true),
     TT__FIELD_TEXT_OF(result, trial.reason, "reason", 0, true),
     TT__FIELD_TEXT_OF(result, timestamp, "timestamp", 0, true),
+    TT__FIELD_NUM_OF(result, trial.limit_s, "limit_s", TT__FIELD_F64, 0, TIME_MAX_MS, true),
     TT__FIELD_NUM_OF(result, trial.weight, "weight", TT__FIELD_F64, 1 / TT__WEIGHT_MAX, TT__WEIGHT_MAX, true),
     TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation_time", TT__FIELD_F64, 0, TIME_MAX_MS,
                      false),
@@ -215,6 +216,25 @@ static tt_status find_status(const result *r, tt__trial_status *out) {
     return TT_OK;
 }
 
+/* Older files say in the reason alone which limit was exceeded, and that the compiler failed. */
+static void read_reason(tt__trial *t) {
+    static const struct {
+        tt__trial_status said, is;
+        const char *begins;
+    } rows[] = {{TT__TRIAL_TIMEOUT, TT__TRIAL_TIMEOUT, "ran longer than "},
+                {TT__TRIAL_TIMEOUT, TT__TRIAL_COMPILE_TIMEOUT, "compiled longer than "},
+                {TT__TRIAL_CRASHED, TT__TRIAL_COMPILER_CRASHED, "its compiler "}};
+    for (size_t i = 0; i < TT__COUNT(rows) && !(t->limit_s > 0); i++) {
+        const size_t n = strlen(rows[i].begins);
+        if (t->status != rows[i].said || strncmp(t->reason, rows[i].begins, n) != 0)
+            continue;
+        const double limit_s = rows[i].said == TT__TRIAL_TIMEOUT ? tt__strtod(t->reason + n, NULL) : 0;
+        t->status = rows[i].is;
+        t->limit_s = limit_s > 0 && limit_s <= TIME_MAX_MS ? limit_s : 0;
+        return;
+    }
+}
+
 /* Kernel Tuner's time is a mean, too. */
 static void fill_time(tt__trial *t) {
     double sum = 0;
@@ -251,6 +271,7 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
     if (*stage == TT__STAGE_SCREEN && strcmp(r->stage, "screen") != 0)
         return tt__fail(TT_E_INVALID, "stage is \"%s\": expected screen or final", r->stage);
     TT_TRY(find_status(r, &r->trial.status));
+    read_reason(&r->trial);
     TT_TRY(tt__import_walk_text(m, m->config, v->json, v->len, on_parameter, r));
     TT_TRY(tt__str_check(&r->config));
     if (r->config.len >= TT__CONFIG_MAX)
@@ -358,7 +379,7 @@ static int64_t changed_ms(const tt__import *m) {
 static void identify(const tt__import *m, tt__origin *out) {
     char hash[TT__HASH_SIZE];
     tt__hash(hash, tt__str_text(&m->text), m->text.len);
-    snprintf(out->who, sizeof out->who, "file %.16s", hash);
+    snprintf(out->file, sizeof out->file, "%.16s", hash);
 }
 
 static tt_status read_all(tt__import *m) {

@@ -25,11 +25,7 @@ typedef struct merge {
     const tt__merge_opts *opts;
     tt__merged *report;
     id_map runs, problems, configs;
-    bool unreadable; /* the last failure to read `from` was for a damaged row */
-    bool runs_cut;   /* some runs could not be read, and are not in the map */
 } merge;
-
-enum { ELSEWHERE = -1, LEFT_OUT = -2 }; /* instead of an id in `to`: not in the map; could not be read */
 
 static tt_status map_add(id_map *m, int64_t from, int64_t to) {
     TT_TRY(TT__GROW(m->pairs, m->n));
@@ -46,88 +42,27 @@ static int by_from(const void *a, const void *b) {
 static int64_t map_get(const id_map *m, sqlite3_stmt *row, int at) {
     struct id_pair key = {sqlite3_column_int64(row, at), 0};
     const struct id_pair *found = m->n ? bsearch(&key, m->pairs, m->n, sizeof key, by_from) : NULL;
-    return found ? found->to : ELSEWHERE;
+    return found ? found->to : -1;
 }
 
-/* Passes on the status of a row that was read from `from`. */
-static tt_status reading(merge *m, tt_status status) {
-    m->unreadable = status == TT_E_DB;
-    return status;
-}
-
-static bool is_runs(tt__sql sql) {
-    return sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_RUNS_THERE || sql == TT__SQL_MERGE_RUNS_BACK;
-}
-
-/* Does opts->lost allow to go on after a row that failed? */
-static bool leave_out(merge *m, tt__sql sql, sqlite3_stmt *row, tt_status *status, int64_t *n) {
-    if (!m->opts->lost || !(*status == TT_E_INVALID || (*status == TT_E_DB && m->unreadable)))
-        return false;
-    ++*n;
-    *status = TT_OK;
-    if (is_runs(sql)) /* so that its trials are counted, too */
-        *status = map_add(&m->runs, sqlite3_column_int64(row, 0), LEFT_OUT);
-    return *status == TT_OK;
-}
-
-/* Did SQLite itself find that the file cannot be read any further? */
-static bool is_cut(const merge *m, tt_status status) {
-    int rc = sqlite3_errcode(m->from->db) & 0xff;
-    return m->opts->lost && status == TT_E_DB && (rc == SQLITE_CORRUPT || rc == SQLITE_IOERR);
-}
-
-typedef tt_status (*take_fn)(merge *m, sqlite3_stmt *row);
-
-typedef struct taken {
-    int64_t n, left_out; /* rows */
-    bool cut;            /* there are more, which cannot be read */
-} taken;
-
-/* Calls `take` for each row of a query on `from`. */
-static tt_status walk(merge *m, tt__sql sql, const char *what, take_fn take, taken *out) {
+/* Calls `take` for each row of a query on `from`, whose table `what` names in messages. */
+static tt_status each(merge *m, tt__sql sql, const char *what,
+                      tt_status (*take)(merge *m, sqlite3_stmt *row)) {
     sqlite3_stmt *stmt;
-    bool failed = false, locked = sql >= TT__SQL_LOCK_RUNS && sql <= TT__SQL_LOCK_LINKS;
-    bool takes_gpu = is_runs(sql) || sql == TT__SQL_MERGE_WINNERS || sql == TT__SQL_MERGE_PEAKS ||
-                     sql == TT__SQL_MERGE_ENERGIES;
+    const bool locked = sql >= TT__SQL_LOCK_RUNS && sql <= TT__SQL_LOCK_LINKS;
+    const bool takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS ||
+                           sql == TT__SQL_MERGE_PEAKS || sql == TT__SQL_MERGE_ENERGIES;
     tt_status status = tt__db_stmt(m->from, &stmt, sql,
                                    locked      ? "it"
                                    : takes_gpu ? "i"
                                                : "",
                                    m->opts->gpu_id, m->opts->problem_ids);
-    while (tt__db_next(m->from, stmt, &status)) {
-        out->n++;
-        m->unreadable = false;
+    for (int64_t n = 1; tt__db_next(m->from, stmt, &status); n++) {
         status = take(m, stmt);
-        failed = status != TT_OK && !leave_out(m, sql, stmt, &status, &out->left_out);
         if (status == TT_E_INVALID)
-            tt__fail_prefix(status, "%s: %s %lld", tt__store_path(m->from), what, (long long)out->n);
+            tt__fail_prefix(status, "%s: %s %lld", tt__store_path(m->from), what, (long long)n);
     }
-    out->cut = !failed && is_cut(m, status);
-    return out->cut ? TT_OK : status;
-}
-
-/* The same for a table, which `what` names in messages. What is lost goes to opts->lost. Trials, which most
- * rows are, and runs are also read from the end. */
-static tt_status each(merge *m, tt__sql sql, const char *what, take_fn take) {
-    taken first = {0}, last = {0};
-    tt__str *lost = m->opts->lost;
-    TT_TRY(walk(m, sql, what, take, &first));
-    if (first.cut && (sql == TT__SQL_MERGE_TRIALS || is_runs(sql)))
-        TT_TRY(
-            walk(m, is_runs(sql) ? TT__SQL_MERGE_RUNS_BACK : TT__SQL_MERGE_TRIALS_BACK, what, take, &last));
-    if (!last.cut && last.n) /* read to the other end: all was there */
-        first = last, last = (taken){0};
-    m->runs_cut |= is_runs(sql) && first.cut;
-    const int64_t left_out = first.left_out + last.left_out;
-    if (left_out)
-        tt__str_addf(lost, "%s%lld %s row%s", lost->len ? ", " : "", (long long)left_out, what,
-                     left_out == 1 ? "" : "s");
-    if (first.cut)
-        tt__str_addf(lost, "%severy %s row after the first %lld", lost->len ? ", " : "", what,
-                     (long long)first.n);
-    if (last.n)
-        tt__str_addf(lost, " and before the last %lld", (long long)last.n);
-    return TT_OK;
+    return status;
 }
 
 /* ---- What trials refer to ---------------------------------------------------------------------- */
@@ -136,8 +71,8 @@ static tt_status find_run(merge *m, int64_t gpu_id, const tt__env *env, int64_t 
                           const tt__origin *origin, int64_t *id) {
     int64_t env_id;
     TT_TRY(tt__env_id(m->to, env, &env_id));
-    return tt__db_int(m->to, id, -1, TT__SQL_RUN_FIND, "iiiit", gpu_id, env_id, source, started_ms,
-                      origin->who);
+    return tt__db_int(m->to, id, -1, TT__SQL_RUN_FIND, "iiiitt", gpu_id, env_id, source, started_ms,
+                      origin->who, origin->file);
 }
 
 static tt_status take_run(merge *m, sqlite3_stmt *row) {
@@ -170,7 +105,7 @@ static tt_status take_run(merge *m, sqlite3_stmt *row) {
 static tt_status take_problem(merge *m, sqlite3_stmt *row) {
     tt__problem p;
     int64_t id;
-    TT_TRY(reading(m, tt__checked_problem(m->from, row, 1, &p)));
+    TT_TRY(tt__checked_problem(m->from, row, 1, &p));
     TT_TRY(tt__store_problem(m->to, &p, &id));
     return map_add(&m->problems, sqlite3_column_int64(row, 0), id);
 }
@@ -192,15 +127,9 @@ static tt_status take_trial(merge *m, sqlite3_stmt *row) {
     bool none;
     int64_t problem = map_get(&m->problems, row, PROBLEM), config = map_get(&m->configs, row, CONFIG);
     int64_t run = map_get(&m->runs, row, RUN), stage = sqlite3_column_int64(row, STAGE);
-    if (run == ELSEWHERE && m->opts->gpu_id) {
-        int64_t gpu_id = 0;
-        if (m->runs_cut)
-            TT_TRY(reading(m, tt__db_int(m->from, &gpu_id, -1, TT__SQL_MERGE_RUN_GPU, "i",
-                                         sqlite3_column_int64(row, RUN))));
-        if (gpu_id != m->opts->gpu_id)
-            return TT_OK; /* belongs to another GPU */
-    }
-    TT_TRY(reading(m, tt__trial_read(m->from, row, &trial)));
+    if (run < 0 && m->opts->gpu_id)
+        return TT_OK; /* belongs to another GPU */
+    TT_TRY(tt__trial_read(m->from, row, &trial));
     TT_TRY(tt__trial_check(&trial));
     if (problem < 0 || config < 0 || run < 0 || (stage != 0 && stage != 1))
         return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
@@ -246,7 +175,7 @@ static bool better(const tt__winner *now, const tt__winner *then) {
     return false;
 }
 
-/* What `to` has by now says of the winner. `from` may be damaged there. */
+/* What `to` has by now says of the winner. */
 static tt_status take_winner(merge *m, sqlite3_stmt *row) {
     enum { GPU, SOURCE, OP_FITS, ENV };
     tt__winner w, old;
@@ -348,11 +277,7 @@ static tt_status take_link(merge *m, sqlite3_stmt *row) {
 
 static tt_status merge_all(merge *m) {
     const bool locked = m->opts->locked;
-    TT_TRY(each(m,
-                locked          ? TT__SQL_LOCK_RUNS
-                : m->opts->lost ? TT__SQL_MERGE_RUNS_THERE
-                                : TT__SQL_MERGE_RUNS,
-                "run", take_run));
+    TT_TRY(each(m, locked ? TT__SQL_LOCK_RUNS : TT__SQL_MERGE_RUNS, "run", take_run));
     if (m->runs.n)
         qsort(m->runs.pairs, m->runs.n, sizeof *m->runs.pairs, by_from);
     TT_TRY(each(m, locked ? TT__SQL_LOCK_PROBLEMS : TT__SQL_MERGE_PROBLEMS, "problem", take_problem));

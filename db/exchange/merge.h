@@ -14,8 +14,6 @@ typedef struct tt__merge_opts {
     const char *problem_ids; /* of those that are locked, as a JSON array; NULL: all */
     bool trusted;   /* also copy cubins, which are code, and keep "measured" as it is; otherwise it becomes
                        "imported" */
-    tt__str *lost;  /* NULL: the first row that is damaged ends the merge. Otherwise such rows are left out,
-                       and it gets their number: "12 trial rows, 1 winner row" */
 } tt__merge_opts;
 
 typedef struct tt__merged {

@@ -9,10 +9,15 @@
 #include "db/exchange/import.h"
 
 const char *const tt__t4_words[TT__TRIAL_STATUS_COUNT] = {
-    [TT__TRIAL_OK] = "correct",           [TT__TRIAL_COMPILE_ERROR] = "compile",
-    [TT__TRIAL_LAUNCH_ERROR] = "runtime", [TT__TRIAL_WRONG_RESULT] = "correctness",
-    [TT__TRIAL_TIMEOUT] = "timeout",      [TT__TRIAL_CRASHED] = "runtime",
+    [TT__TRIAL_OK] = "correct",
+    [TT__TRIAL_COMPILE_ERROR] = "compile",
+    [TT__TRIAL_LAUNCH_ERROR] = "runtime",
+    [TT__TRIAL_WRONG_RESULT] = "correctness",
+    [TT__TRIAL_TIMEOUT] = "timeout",
+    [TT__TRIAL_CRASHED] = "runtime",
     [TT__TRIAL_SKIPPED] = "constraints",
+    [TT__TRIAL_COMPILE_TIMEOUT] = "timeout",
+    [TT__TRIAL_COMPILER_CRASHED] = "compile",
 };
 
 void tt__recording_close(tt__recording **r) {

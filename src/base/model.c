@@ -31,8 +31,9 @@ tt__gpu_match tt__gpu_matches(const tt__gpu *gpu, const char *words) {
 }
 
 const char *tt__trial_status_name(tt__trial_status s) {
-    static const char *const name[] = {"ok",      "compile_error", "launch_error", "wrong_result",
-                                       "timeout", "crashed",       "skipped"};
+    static const char *const name[] = {"ok",           "compile_error",   "launch_error",
+                                       "wrong_result", "timeout",         "crashed",
+                                       "skipped",      "compile_timeout", "compiler_crashed"};
     return (unsigned)s < TT__TRIAL_STATUS_COUNT ? name[s] : "unknown";
 }
 
@@ -47,7 +48,11 @@ const char *tt__trial_advice(tt__trial_status s) {
         [TT__TRIAL_TIMEOUT] =
             "a trial verifies the kernel and launches it several times: allow some twenty launches with "
             "--trial-timeout (tt_tune_opts.trial_timeout_s), or try a smaller problem",
-        [TT__TRIAL_CRASHED] = "look for accesses outside the buffers: are lengths and bounds right?"};
+        [TT__TRIAL_CRASHED] = "look for accesses outside the buffers: are lengths and bounds right?",
+        [TT__TRIAL_COMPILE_TIMEOUT] = "allow its compiler more with --compile-timeout "
+                                      "(tt_tune_opts.compile_timeout_s), or let it unroll less",
+        [TT__TRIAL_COMPILER_CRASHED] = "templates, constexpr functions or unrolled loops may need too much "
+                                       "memory; fewer compilers: --jobs"};
     return (unsigned)s < TT__TRIAL_STATUS_COUNT && advice[s] ? advice[s] : "";
 }
 

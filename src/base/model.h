@@ -120,6 +120,8 @@ typedef enum tt__trial_status {
     TT__TRIAL_TIMEOUT,
     TT__TRIAL_CRASHED,
     TT__TRIAL_SKIPPED,
+    TT__TRIAL_COMPILE_TIMEOUT,
+    TT__TRIAL_COMPILER_CRASHED,
     TT__TRIAL_STATUS_COUNT
 } tt__trial_status;
 
@@ -152,6 +154,7 @@ typedef struct tt__trial {
     double time_us;              /* median of the samples; 0 unless ok */
     double weight; /* factor from the time to the objective; 0: the same as 1, the objective is the time */
     double compile_ms;       /* 0: the cubin was cached */
+    double limit_s;          /* the time limit that it exceeded; 0: none, or unknown */
     int regs;                /* registers per thread; 0: unknown */
     int static_shared_bytes; /* not stored; dynamic shared memory is in the launch */
     tt__energy energy;       /* only of tt__backend_ops.energies */

@@ -76,9 +76,7 @@ static void note_refused(refusals *r, uint64_t hash) {
 /* What gave wrong results or crashed here must not run. A time limit says less: a budget may have shortened
  * it, and the reference counts. A compiler's failure is left to the plan. */
 static bool is_wrong(const tt__trial *trial) {
-    static const char compiler[] = "its compiler";
-    return trial->status == TT__TRIAL_WRONG_RESULT ||
-           (trial->status == TT__TRIAL_CRASHED && strncmp(trial->reason, compiler, strlen(compiler)) != 0);
+    return trial->status == TT__TRIAL_WRONG_RESULT || trial->status == TT__TRIAL_CRASHED;
 }
 
 /* The last trial of a configuration for this very problem in a store. */

@@ -23,7 +23,7 @@ static const struct {
     {"wrong", TT__TRIAL_WRONG_RESULT, "first wrong element at dst[0]", NULL},
     {"wrong_once_in_a_thousand", TT__TRIAL_WRONG_RESULT, "first wrong element", NULL},
     {"does_not_compile", TT__TRIAL_COMPILE_ERROR, "column", NULL},
-    {"compiles_for_minutes", TT__TRIAL_TIMEOUT, "compiled longer than 20 s", "compile_hang"},
+    {"compiles_for_minutes", TT__TRIAL_COMPILE_TIMEOUT, "compiled longer than 20 s", "compile_hang"},
     {"eats_memory", TT__TRIAL_COMPILE_ERROR, "out of memory|scripted", "compile_error"},
     {"too_many_registers", TT__TRIAL_LAUNCH_ERROR, "OUT_OF_RESOURCES", "launch_error"},
     {"too_much_shared", TT__TRIAL_COMPILE_ERROR, "too much shared|scripted", "compile_error"},

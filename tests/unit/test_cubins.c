@@ -136,7 +136,7 @@ static void test_a_failure_is_remembered(void **state) {
     fixture *f = *state;
     tt__cubin *cubin = want(f, "A=1 R=1");
     assert_ptr_equal(next(f), cubin);
-    tt__cubin_failed(cubin, TT__TRIAL_TIMEOUT, "compiled longer than 5 s");
+    tt__cubin_failed(cubin, TT__TRIAL_COMPILE_TIMEOUT, "compiled longer than 5 s");
     assert_ptr_equal(want(f, "A=1 R=2"), cubin);
     assert_null(next(f));
     assert_string_equal(cubin->reason, "compiled longer than 5 s");

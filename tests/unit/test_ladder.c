@@ -294,14 +294,14 @@ static void a_default_that_failed_is_no_answer(void **state) {
         {"replayed", TT__METHOD, TT__TRIAL_CRASHED, "", NULL},
         {"measured", "1", TT__TRIAL_CRASHED, "", NULL},
         {"measured", TT__METHOD, TT__TRIAL_COMPILE_ERROR, "no such type", NULL},
-        {"measured", TT__METHOD, TT__TRIAL_TIMEOUT, "compiled longer than 10 s", NULL},
+        {"measured", TT__METHOD, TT__TRIAL_COMPILE_TIMEOUT, "compiled longer than 10 s", NULL},
         {"measured", TT__METHOD, TT__TRIAL_WRONG_RESULT, "y[0] is 1", "X=1: wrong_result: y[0] is 1: check "},
         {"measured", TT__METHOD, TT__TRIAL_SKIPPED, "", "wrong_result: y[0] is 1"},
         {"replayed", TT__METHOD, TT__TRIAL_OK, "", "wrong_result: y[0] is 1"},
         {"measured", TT__METHOD, TT__TRIAL_OK, "", NULL},
         {"measured", TT__METHOD, TT__TRIAL_LAUNCH_ERROR, "no", NULL},
         {"measured", TT__METHOD, TT__TRIAL_TIMEOUT, "ran longer than 10 s", NULL},
-        {"measured", TT__METHOD, TT__TRIAL_CRASHED, "its compiler was killed", NULL},
+        {"measured", TT__METHOD, TT__TRIAL_COMPILER_CRASHED, "its compiler was killed", NULL},
         {"imported", TT__METHOD, TT__TRIAL_CRASHED, "died", "--force (tt_tune_opts.force) measures it again"},
     };
     const char *user = in_dir("user.db");

@@ -167,6 +167,42 @@ static void reads_without_migrating(void **state) {
     assert_int_equal(raw_sql(path, "PRAGMA user_version"), 2);
 }
 
+/* What a limit was, and which file a run is of, was in words. */
+static void takes_words_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *set, *is;
+    } cases[] = {
+        {"status = 4, reason = 'compiled longer than 12.5 s'", "status = 7 AND limit_s = 12.5"},
+        {"status = 4, reason = 'ran longer than 10 s'", "status = 4 AND limit_s = 10"},
+        {"status = 4, reason = 'it was late'", "status = 4 AND limit_s = 0"},
+        {"status = 5, reason = 'its compiler was killed'", "status = 8 AND limit_s = 0"},
+        {"status = 5, reason = 'its GPU worker was killed'", "status = 5 AND limit_s = 0"},
+        {"status = 1, reason = 'its compiler was killed'", "status = 1 AND limit_s = 0"},
+        {"status = 0, reason = NULL", "status = 0 AND limit_s = 0"},
+    };
+    char sql[256];
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *path = in_dir("v5.db");
+        copy_file(path, TT_SOURCE_DIR "/tests/data/store-v5.db");
+        chmod(path, 0600);
+        snprintf(sql, sizeof sql, "UPDATE trial SET %s", cases[i].set);
+        raw_sql(path, sql);
+        raw_sql(path, i ? "UPDATE run SET source = 2, who = 'file 0123456789abcdef'"
+                        : "UPDATE run SET source = 0, who = 'file 0123456789abcdef'");
+        tt__store *s = must_open(path);
+        tt__store_close(&s);
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM trial WHERE NOT (%s)", cases[i].is);
+        assert_int_equal(raw_sql(path, sql), 0);
+        assert_int_equal(raw_sql(path, "SELECT count(*) FROM trial"), 2);
+        assert_int_equal(
+            raw_sql(path, "SELECT count(*) FROM run WHERE file = '0123456789abcdef' AND who = ''"),
+            i ? 1 : 0);
+        assert_int_equal(raw_sql(path, "SELECT count(*) FROM run WHERE file = '' AND who LIKE 'file %'"),
+                         i ? 0 : 1);
+    }
+}
+
 /* The trigger of a foreign file would run while its copy is brought up to date: no store has one. */
 static void runs_nothing_of_the_file(void **state) {
     (void)state;
@@ -278,6 +314,7 @@ int main(void) {
         TEST(reads_without_migrating),
         TEST(runs_nothing_of_the_file),
         TEST(refuses_damaged_old_stores),
+        TEST(takes_words_apart),
         TEST(reads_old_recordings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

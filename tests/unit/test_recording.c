@@ -92,7 +92,7 @@ static void keeps_everything(void **state) {
     put(s, run, &solo, solo.text, "VEC=4", TT__STAGE_SCREEN, &t);
     for (int i = 1; i < TT__TRIAL_STATUS_COUNT; i++) {
         char config[32];
-        bad[i] = (tt__trial){.status = (tt__trial_status)i, .compile_ms = 3};
+        bad[i] = (tt__trial){.status = (tt__trial_status)i, .compile_ms = 3, .limit_s = i / 7.0};
         snprintf(bad[i].reason, TT__REASON_MAX, "line 1\n\"quoted\" \\ %d \xc3\xa9 cut: \xe2\x82", i);
         snprintf(config, sizeof config, "BAD=%d", i);
         put(s, run, &odd, "h1", config, TT__STAGE_SCREEN, &bad[i]);
@@ -136,6 +136,7 @@ static void keeps_everything(void **state) {
         assert_true(found);
         assert_int_equal(got.status, i);
         assert_string_equal(got.reason, reason);
+        assert_true(got.limit_s == bad[i].limit_s);
     }
 
     expect_problems(r, "transpose",
@@ -160,6 +161,50 @@ static void keeps_everything(void **state) {
     tt__recording_close(&r);
 }
 
+/* Older files said in words what is a status and a number now. */
+static void reads_what_reasons_said(void **state) {
+    (void)state;
+    static const struct {
+        tt__trial_status said;
+        const char *reason;
+        tt__trial_status is;
+        double limit_s;
+    } cases[] = {
+        {TT__TRIAL_TIMEOUT, "ran longer than 12.5 s", TT__TRIAL_TIMEOUT, 12.5},
+        {TT__TRIAL_TIMEOUT, "compiled longer than 60 s", TT__TRIAL_COMPILE_TIMEOUT, 60},
+        {TT__TRIAL_TIMEOUT, "compiled longer than nan s", TT__TRIAL_COMPILE_TIMEOUT, 0},
+        {TT__TRIAL_TIMEOUT, "it was late", TT__TRIAL_TIMEOUT, 0},
+        {TT__TRIAL_CRASHED, "its compiler was killed by signal 9", TT__TRIAL_COMPILER_CRASHED, 0},
+        {TT__TRIAL_CRASHED, "its GPU worker was killed by signal 9", TT__TRIAL_CRASHED, 0},
+        {TT__TRIAL_LAUNCH_ERROR, "its compiler was killed", TT__TRIAL_LAUNCH_ERROR, 0},
+    };
+    tt__store *s;
+    tt__problem p = square(64);
+    assert_ok(tt__store_open(&s, ":memory:", TT__STORE_READ_WRITE));
+    int64_t run = new_run(s, &env1, "measured");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__trial t = {.status = cases[i].said};
+        char config[32];
+        snprintf(config, sizeof config, "A=%zu", i);
+        tt__copy(t.reason, sizeof t.reason, cases[i].reason);
+        put(s, run, &p, "h", config, TT__STAGE_SCREEN, &t);
+    }
+    tt__recording *r = export_and_open(s, NULL, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__trial t;
+        bool found;
+        char config[32];
+        snprintf(config, sizeof config, "A=%zu", i);
+        assert_ok(tt__recording_trial(r, &p, "tiled", config, TT__STAGE_SCREEN, &t, &found));
+        assert_true(found);
+        assert_int_equal(t.status, cases[i].is);
+        assert_true(t.limit_s == cases[i].limit_s);
+        assert_string_equal(t.reason, cases[i].reason);
+    }
+    tt__recording_close(&r);
+    tt__store_close(&s);
+}
+
 static void is_t4(void **state) {
     (void)state;
     /* Each counts what would break the T4 schema (results-schema.json 1.0.0). */
@@ -167,7 +212,7 @@ static void is_t4(void **state) {
         "SELECT json_type(?1, '$.schema_version') IS NOT 'text' OR json_extract(?1, '$.schema_version') <> "
         "'1.0.0'",
         "SELECT json_type(?1, '$.results') IS NOT 'array' OR json_type(?1, '$.metadata') IS NOT 'object'",
-        "SELECT count(*) <> 7 FROM json_each(?1, '$.results')",
+        "SELECT count(*) <> 9 FROM json_each(?1, '$.results')",
         "SELECT count(*) FROM json_each(?1, '$.results') r WHERE json_type(value, '$.configuration') IS NOT "
         "'object'"
         " OR json_type(value, '$.times') IS NOT 'object' OR json_type(value, '$.correctness') NOT IN "
@@ -400,6 +445,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(keeps_everything),
         TEST(is_t4),
+        TEST(reads_what_reasons_said),
         TEST(exports_the_newest),
         TEST(elects_from_the_last_stage),
         TEST(elects_from_the_screening),

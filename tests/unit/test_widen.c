@@ -121,7 +121,7 @@ static void test_a_timeout_is_in_no_other_part(void **state) {
     bench b;
     tt__search some;
     tt__candidate c;
-    const tt__trial trial = {.status = TT__TRIAL_TIMEOUT, .reason = TT__RAN_LONGER "1 s"};
+    const tt__trial trial = {.status = TT__TRIAL_TIMEOUT, .limit_s = 1};
     bench_open(&b, false);
     b.f.t[2] = field_template(vast);
     b.set = (tt__template_set){1, &b.f.t[2]};

@@ -31,6 +31,7 @@ typedef struct tt__cubin {
     double compile_ms;       /* in this run; 0: it was stored */
     tt__trial_status status; /* FAILED: the status of every trial with it ... */
     char reason[TT__REASON_MAX];
+    double limit_s; /* that its compiler exceeded */
     bool fresh; /* not in the store yet */
     int lost;   /* number of compilers that died over it */
 } tt__cubin;

@@ -126,19 +126,14 @@ static bool ended_alone(const takeover *t) {
     return tried;
 }
 
-/* Did it exceed a shorter limit than this run's? Only its reason says which, and rounded. */
+/* Did it exceed a shorter limit than this run's? */
 static bool may_pass_now(const tt__session *s, const tt__trial *trial) {
-    const struct {
-        const char *begins;
-        double limit_s;
-    } limits[] = {{TT__RAN_LONGER, s->trial_timeout_s}, {TT__COMPILED_LONGER, s->compile_timeout_s}};
     const bool searches = !s->opts->replay && !s->call->only_finals && !s->call->stored;
-    for (size_t i = 0; searches && trial->status == TT__TRIAL_TIMEOUT && i < TT__COUNT(limits); i++) {
-        const size_t n = strlen(limits[i].begins);
-        if (strncmp(trial->reason, limits[i].begins, n) == 0)
-            return limits[i].limit_s > 1.0001 * tt__strtod(trial->reason + n, NULL);
-    }
-    return false;
+    const double limit_s = trial->status == TT__TRIAL_TIMEOUT           ? s->trial_timeout_s
+                           : trial->status == TT__TRIAL_COMPILE_TIMEOUT ? s->compile_timeout_s
+                                                                        : 0;
+    /* a limit that an older version stored is rounded */
+    return searches && trial->limit_s > 0 && limit_s > 1.0001 * trial->limit_s;
 }
 
 static tt_status take_over(void *user, const tt__trial_row *row) {

@@ -21,10 +21,6 @@ typedef struct tt__limits {
     double energy_s; /* after the deadline, for energies */
 } tt__limits;
 
-/* How the reason of a timeout begins; its limit in seconds follows. */
-#define TT__RAN_LONGER      "ran longer than "
-#define TT__COMPILED_LONGER "compiled longer than "
-
 /* Every configuration, without a deadline. */
 extern const tt__limits tt__no_limits;
 

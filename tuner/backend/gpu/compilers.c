@@ -119,14 +119,15 @@ tt_status tt__loop_lost_compiler(tt__loop *l, const tt__event *e) {
                         e->reason, cubin->lost - 1, tt__workers_compilers(&l->workers));
     l->compiling[e->worker] = NULL;
     if (timeout) {
-        cubin->compile_ms = compile_timeout_s(l, cubin) * 1e3;
-        tt__format(reason, sizeof reason, TT__COMPILED_LONGER "%g s", compile_timeout_s(l, cubin));
+        cubin->limit_s = compile_timeout_s(l, cubin);
+        cubin->compile_ms = cubin->limit_s * 1e3;
+        tt__format(reason, sizeof reason, "compiled longer than %g s", compile_timeout_s(l, cubin));
     } else
         snprintf(reason, sizeof reason, "its compiler %s", e->reason);
     tt__timeline_lost(&l->timeline, e->worker, tt__cubin_kernel(cubin), cubin->config, reason);
     if (again)
         tt__cubins_again(&l->cubins, cubin);
     else
-        tt__cubin_failed(cubin, timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED, reason);
+        tt__cubin_failed(cubin, timeout ? TT__TRIAL_COMPILE_TIMEOUT : TT__TRIAL_COMPILER_CRASHED, reason);
     return TT_OK;
 }

@@ -243,10 +243,11 @@ tt_status tt__loop_lost_gpu(tt__loop *l, const tt__event *e) {
     if (j->state != TT__JOB_TRYING || j->gpu != e->worker)
         return tt__fail(TT_E_IO, "the GPU worker %s", e->reason);
     if (timeout)
-        tt__format(reason, sizeof reason, TT__RAN_LONGER "%g s", l->opts.trial_timeout_s);
+        tt__format(reason, sizeof reason, "ran longer than %g s", l->opts.trial_timeout_s);
     else
         snprintf(reason, sizeof reason, "its GPU worker %s", e->reason);
     tt__timeline_lost(&l->timeline, e->worker, j->c->t->kernel, j->c->config, reason);
+    j->trial.limit_s = timeout ? l->opts.trial_timeout_s : 0;
     lost_trial(l, j, timeout ? TT__TRIAL_TIMEOUT : TT__TRIAL_CRASHED, reason);
     tt__loop_drop_gpu(l, e->worker);
     return TT_OK;

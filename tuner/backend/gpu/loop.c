@@ -49,8 +49,10 @@ void tt__loop_promote(tt__loop *l) {
         j->cubin->compile_ms = 0;
         if (j->cubin->state == TT__CUBIN_READY)
             j->state = TT__JOB_TO_TRY;
-        else
+        else {
+            j->trial.limit_s = j->cubin->limit_s;
             tt__loop_finish(j, j->cubin->status, j->cubin->reason);
+        }
     }
 }
 

@@ -723,11 +723,11 @@ static int check_store(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt__store_check(store, print, NULL, &c);
     if (status == TT_OK && c.findings)
-        status =
-            tt__fail(TT_E_DB,
-                     "%s: %lld thing%s wrong. The file is left as it is: what is whole in it can be had with "
-                     "\"tune export --database\", or move it away to start afresh",
-                     tt__store_path(store), (long long)c.findings, c.findings == 1 ? " is" : "s are");
+        status = tt__fail(
+            TT_E_DB,
+            "%s: %lld thing%s wrong. The file is left as it is: save what can be read with \"sqlite3 "
+            "FILE .recover\", or move it away to start afresh",
+            tt__store_path(store), (long long)c.findings, c.findings == 1 ? " is" : "s are");
     else if (status == TT_OK)
         tt__cli_say(stdout, "%s is whole: %s, %s, %s, %s\n", tt__store_path(store),
                     tt__cli_count(c.gpus, "GPU").text, tt__cli_count(c.winners, "winner").text,
