@@ -6,7 +6,6 @@
 
 #include <sqlite3.h>
 
-#include "db/origin.h"
 #include "db/sql.h"
 #include "db/store.h"
 

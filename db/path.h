@@ -14,13 +14,13 @@ tt_status tt__path_prepare(const char *path, tt__store_mode mode);
  */
 tt_status tt__path_check_new(const char *path);
 
-/* Others must not be able to write a store. The file, its folder and the files that SQLite reads beside it may
- * be writable by this user, root and the file's owner only: TT_E_DB otherwise. $TILETUNE_TRUST_STORE turns this
- * check and the next one off: for the store that it names, or for all if it is 1. */
+/* Others must not be able to write a store. The file, its folder and the files that SQLite reads beside it
+ * may be writable by this user, root and the file's owner only: TT_E_DB otherwise. $TILETUNE_TRUST_STORE
+ * turns this check and the next one off: for the store that it names, or for all if it is 1. */
 tt_status tt__path_check_private(const char *path);
 
-/* Code is loaded only from a store of this user or root, in folders that nobody else can change. TT_E_DB names
- * the one that others can. */
+/* Code is loaded only from a store of this user or root, in folders that nobody else can change. TT_E_DB
+ * names the one that others can. */
 tt_status tt__path_check_code(const char *path);
 
 /* "file:...?immutable=1": SQLite then takes no locks, and needs no files beside the database. */

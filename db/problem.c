@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "db/checked.h"
+#include "db/field.h"
 
 /* ---- Out of the store ------------------------------------------------------------------------ */
 

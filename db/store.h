@@ -50,7 +50,7 @@ tt_status tt__store_default_path(tt__str *out);
 /* A known GPU may differ in memory by 5 %, because drivers report it differently. Its other properties are
  * updated. A read-only store adds nothing: an unknown object gets id -1, which matches nothing. */
 tt_status tt__store_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id);
-/* TT_E_INVALID: it is not valid, see tt__check_problem (db/checked.h). */
+/* TT_E_INVALID: it is not valid, see tt__check_problem (db/field.h). */
 tt_status tt__store_problem(tt__store *s, const tt__problem *p, int64_t *id);
 /* kernel, op and hash of the template; `config` as in tt__candidate. */
 tt_status tt__store_config(tt__store *s, const char *kernel, const char *op, const char *hash,
@@ -106,6 +106,21 @@ tt_status tt__store_last_trial(tt__store *s, int64_t gpu_id, int64_t problem_id,
 
 /* How many runs on this GPU held finals for the problem. Replays do not count. */
 tt_status tt__store_finals_runs(tt__store *s, int64_t gpu_id, int64_t problem_id, int64_t *n);
+
+/* Where a run comes from. It stays with its trials and winners when stores are merged. */
+typedef struct tt__origin {
+    char who[128];    /* "user@host", or $TILETUNE_WHO; "": not known */
+    char program[64]; /* version and commit of the program */
+    char file[17];    /* hash of an imported file without a date, by which it is known; "": it has a date */
+} tt__origin;
+
+/* The commit that is built. */
+extern const char tt__commit[];
+
+/* Of runs of this process. */
+void tt__origin_here(tt__origin *out);
+/* Of the run that found a winner. Empty if there is none. */
+tt_status tt__store_origin(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__origin *out);
 
 /* ---- Winners --------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 
 #include "base/clean.h"
 #include "base/clock.h"
-#include "db/checked.h"
+#include "db/field.h"
 
 tt_status tt__store_peaks_put(tt__store *s, int64_t gpu_id, const tt__peaks *p) {
     return tt__db_exec(s, TT__SQL_PEAK_PUT, "iddddddi", gpu_id, p->copy_gbps, p->l2_gbps, p->fp32_gflops,

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/number.h"
-#include "db/checked.h"
+#include "db/field.h"
 
 /* Prefixes the last error with its place. */
 static tt_status at_place(tt__import *m, tt_status status) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/checked.h"
+#include "db/field.h"
 #include "db/exchange/import.h"
 
 #define T44 17592186044416.0

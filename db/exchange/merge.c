@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/number.h"
-#include "db/checked.h"
+#include "db/field.h"
 #include "db/exchange/facts.h"
 
 /* Ids in `from`, ascending, and the same objects' ids in `to`. */

@@ -7,7 +7,7 @@
 
 #include "base/clean.h"
 #include "base/number.h"
-#include "db/checked.h"
+#include "db/field.h"
 
 typedef struct checking {
     tt__store *store;

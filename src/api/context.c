@@ -1,8 +1,10 @@
 /*
- * tt_open and tt_close. `tt__tuner` is the tuner of the library: api/tune.c defines it, and api/no_tuner.c
- * sets it to NULL in the library that only looks up and launches.
+ * What callers hold and free: contexts and reports. `tt__tuner` is the tuner of the library: api/tune.c
+ * defines it, and api/no_tuner.c sets it to NULL in the library that only looks up and launches.
  */
 #include "dispatch/context.h"
+
+#include <stdlib.h>
 
 #include "api/sized.h"
 #include "api/tuner.h"
@@ -21,4 +23,15 @@ void tt_close(tt_ctx **ctx) {
         return;
     tt__context_close(*ctx);
     *ctx = NULL;
+}
+
+void tt_report_free(tt_report **report) {
+    if (!report)
+        return;
+    free(*report);
+    *report = NULL;
+}
+
+const tt_result *tt_report_result(const tt_report *report, size_t i) {
+    return report && i < report->n_results ? &report->results[i] : NULL;
 }

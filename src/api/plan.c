@@ -1,14 +1,19 @@
 /*
- * The public functions of tt_plan.
+ * The public functions of tt_plan, and tt_transpose and tt_permute, which make a plan for each problem, CUDA
+ * context and pointer alignment when it is first used.
  */
-#include "api/plan.h"
-
 #include <string.h>
 
+#include "api/matrix.h"
+#include "api/permutation.h"
 #include "api/problem.h"
 #include "api/sized.h"
 #include "base/suggest.h"
 #include "dispatch/first_use.h"
+#include "dispatch/plan.h"
+#include "gpu/device.h"
+#include "kernel/load/builtin.h"
+#include "kernel/space/problem_text.h"
 
 static tt_status no_plan(void) {
     return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");
@@ -157,9 +162,8 @@ static tt_status bad_address(const char *name, CUdeviceptr at, CUdeviceptr align
 }
 
 /* Kept out of line, so that other launches stay fast. */
-__attribute__((noinline)) tt_status tt__plan_launch_with(const tt_plan *plan, CUdeviceptr dst,
-                                                         CUdeviceptr src, CUdeviceptr scratch,
-                                                         CUstream stream) {
+static __attribute__((noinline)) tt_status launch_with(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src,
+                                                       CUdeviceptr scratch, CUstream stream) {
     if (dst != src || !dst || (dst & plan->misaligned))
         return bad_addresses(plan, dst, src);
     if (scratch & (SCRATCH_ALIGN - 1))
@@ -178,7 +182,7 @@ tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, 
         return no_plan();
     /* One branch for alignment and 0, because every launch comes here. */
     if (plan->n_buffers != 1 + (dst != src) || (((dst | src) & plan->misaligned) | !dst | !src))
-        return plan->needs_scratch ? tt__plan_launch_with(plan, dst, src, plan->scratch, stream)
+        return plan->needs_scratch ? launch_with(plan, dst, src, plan->scratch, stream)
                                    : bad_addresses(plan, dst, src);
     if (plan->missing)
         return missing_constant(plan);
@@ -225,4 +229,193 @@ tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, 
     if (plan->missing)
         return missing_constant(plan);
     return launch(plan, args, stream);
+}
+
+/* ---- Plans of the cache ------------------------------------------------------------------------ */
+
+/* The largest power of two up to 16 that divides both addresses. */
+static int align_of(CUdeviceptr dst, CUdeviceptr src) {
+    CUdeviceptr bits = dst | src | 16;
+    return (int)(bits & -bits);
+}
+
+/* A captured kernel must be loaded before, and a capture is no time for loading, compiling or tuning. */
+static tt_status not_capturing(const tt__driver *cu, const tt__problem *p, const char *call,
+                               CUstream stream) {
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    char text[TT__PROBLEM_TEXT_MAX];
+    CUresult r = cu->cuStreamIsCapturing(stream, &capture);
+    if (r == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_NONE)
+        return TT_OK;
+    if (r != CUDA_SUCCESS && r != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        return tt__cu_check(r, "cuStreamIsCapturing");
+    return tt__fail(
+        TT_E_CAPTURE,
+        "a graph is being captured and there is no plan yet for %s of %d-byte elements aligned to "
+        "%d bytes; call %s once before the capture, or capture tt_plan_launch",
+        tt__problem_text(text, p), tt__problem_elem_size(p), tt__problem_align(p), call);
+}
+
+/* If memory is short, the other plans are given up. */
+static tt_status make_plan(tt_ctx *ctx, const tt__problem *p, tt_plan **out) {
+    tt_status status = tt__plan_make(out, ctx, &ctx->templates, p);
+    if (status != TT_E_NO_MEMORY)
+        return status;
+    tt__plan_cache_clear(&ctx->plans);
+    return tt__plan_make(out, ctx, &ctx->templates, p);
+}
+
+/* Call under ctx->making. The plan may exist already: another thread made it, or the caller described the
+ * same problem with other fields before. */
+static tt_status enter_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
+                            const tt__problem *p, tt_plan **out) {
+    if ((*out = tt__plan_cache_enter_any(&ctx->plans, asked, full)))
+        return TT_OK;
+    TT_TRY(make_plan(ctx, p, out));
+    tt__module_pin((*out)->module); /* a graph that captured the plan may outlive it */
+    tt__plan_cache_add(&ctx->plans, full, *out);
+    *out = tt__plan_cache_enter_any(&ctx->plans, asked, full);
+    return TT_OK;
+}
+
+static bool has_plan(tt_ctx *ctx, const tt__plan_key *key) {
+    const bool yes = tt__plan_cache_enter(&ctx->plans, key);
+    if (yes)
+        tt__plan_cache_leave();
+    return yes;
+}
+
+/* Tunes the problem if the context says so, and makes its plan. Adds it under the key `full`, and under the
+ * key as the caller wrote it, and enters as tt__plan_cache_enter. */
+static tt_status use_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
+                          const tt__problem *p, tt_plan **out) {
+    if (!has_plan(ctx, full))
+        tt__first_use(ctx, &ctx->templates, p);
+    pthread_mutex_lock(&ctx->making);
+    tt_status status = enter_plan(ctx, asked, full, p, out);
+    pthread_mutex_unlock(&ctx->making);
+    return status;
+}
+
+/* Kept out of line, so that a launch with a cached plan stays fast. */
+static __attribute__((noinline)) tt_status plan_of_matrix(tt_ctx *ctx, const tt_problem *problem,
+                                                          const tt__plan_key *asked, int base_align,
+                                                          CUstream stream, tt_plan **out) {
+    const tt__driver *cu;
+    tt__plan_key full;
+    tt__problem p;
+    TT_TRY(tt__driver_open(&cu));
+    TT_TRY(tt__matrix_problem(&p, problem));
+    TT_TRY(tt__matrix_align(&p, base_align));
+    tt_problem matrix = tt__matrix_of(&p);
+    tt__matrix_key(&full, &matrix, asked->words[TT__PLAN_KEY_CONTEXT], matrix.align);
+    if (!has_plan(ctx, &full))
+        TT_TRY(not_capturing(cu, &p, "tt_transpose", stream));
+    return use_plan(ctx, asked, &full, &p, out);
+}
+
+/* A struct of another size, or a problem that is no matrix. */
+static __attribute__((noinline)) tt_status take_problem(tt_problem *out, tt_ctx *ctx, const tt_problem *in) {
+    if (!ctx)
+        return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");
+    TT_TRY(TT__SIZED_IN(out, in, 0, tt_problem));
+    if (!out->op && !out->values && !out->kernel && !out->permutation)
+        return TT_OK;
+    return tt__fail(TT_E_INVALID, "tt_transpose is for matrices: leave the other fields out, or make a "
+                                  "plan (tt_plan_create)");
+}
+
+tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
+                       CUstream stream) {
+    const tt__driver *cu;
+    unsigned long long context;
+    tt__plan_key key;
+    tt_problem copy;
+    int base_align = align_of(dst, src);
+    if (!ctx || !problem || problem->size != sizeof *problem || problem->op || problem->values ||
+        problem->kernel || problem->permutation) {
+        TT_TRY(take_problem(&copy, ctx, problem));
+        problem = &copy;
+    }
+    TT_TRY(tt__driver_open(&cu));
+    TT_TRY(tt__device_context_id(&context, cu));
+    tt__matrix_key(&key, problem, context, base_align);
+    tt_plan *plan = tt__plan_cache_enter(&ctx->plans, &key);
+    if (!plan)
+        TT_TRY(plan_of_matrix(ctx, problem, &key, base_align, stream, &plan));
+    const tt_status status = plan->needs_scratch ? launch_with(plan, dst, src, problem->scratch, stream)
+                                                 : tt_plan_launch(plan, dst, src, stream);
+    tt__plan_cache_leave();
+    return status;
+}
+
+/* ---- tt_permute -------------------------------------------------------------------------------- */
+
+/* Words of a key that are hashes. They cover up to 64 dimensions, and a collision of all is out of question.
+ */
+enum { HASHES = TT__PLAN_KEY_CONTEXT };
+
+static void mix(uint64_t h[HASHES], uint64_t word) {
+    static const uint64_t odd[HASHES] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb,
+                                         0xd6e8feb86659fd93, 0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53,
+                                         0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3};
+    for (int i = 0; i < HASHES; i++) {
+        h[i] = (h[i] ^ word) * odd[i];
+        h[i] ^= h[i] >> 29;
+    }
+}
+
+/* rank and align fit their bits: tt_permute checks them. elem_size may be any number. */
+static void permutation_key(tt__plan_key *key, const tt_permutation *p, unsigned long long context,
+                            int align) {
+    *key = (tt__plan_key){{0}};
+    mix(key->words, (uint64_t)(unsigned)p->elem_size << 32 | (unsigned)p->rank << 16 | (unsigned)align << 4 |
+                        (unsigned)(p->strides != NULL) << 1 | (p->warm != 0));
+    for (int i = 0; i < p->rank; i++) {
+        mix(key->words, (uint64_t)p->dims[i]);
+        mix(key->words, (uint64_t)(unsigned)p->perm[i] | UINT64_C(1) << 63); /* no matrix's key */
+        if (p->strides)
+            mix(key->words, (uint64_t)p->strides[i]);
+    }
+    key->words[TT__PLAN_KEY_CONTEXT] = context;
+}
+
+/* Kept out of line, so that a launch with a cached plan stays fast. */
+static __attribute__((noinline)) tt_status plan_of_permutation(tt_ctx *ctx, const tt_permutation *p,
+                                                               const tt__plan_key *key, int align,
+                                                               CUstream stream, tt_plan **out) {
+    const tt__driver *cu;
+    tt__problem problem;
+    TT_TRY(tt__driver_open(&cu));
+    TT_TRY(tt__permutation_problem(&problem, p, align));
+    TT_TRY(not_capturing(cu, &problem, "tt_permute", stream));
+    return use_plan(ctx, key, key, &problem, out);
+}
+
+tt_status tt_permute(tt_ctx *ctx, const tt_permutation *permutation, CUdeviceptr dst, CUdeviceptr src,
+                     CUstream stream) {
+    const tt__driver *cu;
+    unsigned long long context;
+    tt_permutation p;
+    tt__plan_key key;
+    if (!ctx)
+        return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");
+    TT_TRY(TT__SIZED_IN(&p, permutation, 0, tt_permutation));
+    int align = align_of(dst, src);
+    const bool known_align = !p.align || tt__power_of_two_to_16(p.align);
+    if (p.align && p.align < align)
+        align = p.align;
+    if (p.rank < 1 || p.rank > TT_RANK_MAX || !p.dims || !p.perm || !known_align) {
+        tt__canonical none;
+        return tt__permutation_canonical(&none, &p, align); /* it says what is wrong */
+    }
+    TT_TRY(tt__driver_open(&cu));
+    TT_TRY(tt__device_context_id(&context, cu));
+    permutation_key(&key, &p, context, align);
+    tt_plan *plan = tt__plan_cache_enter(&ctx->plans, &key);
+    if (!plan)
+        TT_TRY(plan_of_permutation(ctx, &p, &key, align, stream, &plan));
+    const tt_status status = tt_plan_launch(plan, dst, src, stream);
+    tt__plan_cache_leave();
+    return status;
 }

@@ -1,11 +1,13 @@
 /*
- * Which problem a tt_problem asks for: a matrix, a built-in operation, or a user's kernel.
+ * Which problem a tt_problem asks for: a matrix, a built-in operation, or a user's kernel; and
+ * tt_best, which answers it.
  */
 #include "api/problem.h"
 
 #include "api/matrix.h"
 #include "api/permutation.h"
 #include "api/sized.h"
+#include "dispatch/ladder.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 
@@ -67,4 +69,15 @@ tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) 
     out->problem.warm |= p.warm != 0;
     out->scratch = p.scratch;
     return status;
+}
+
+tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem) {
+    tt__question q;
+    tt_choice choice = TT_INIT(tt_choice);
+    TT_TRY(tt__sized_check(out, "tt_choice"));
+    tt__sized_out(out, &choice, sizeof choice);
+    TT_TRY(tt__question_of(&q, ctx, problem));
+    TT_TRY(tt__best(&choice, ctx, q.templates, &q.problem));
+    tt__sized_out(out, &choice, sizeof choice);
+    return TT_OK;
 }

@@ -77,7 +77,8 @@ tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems,
     *out = NULL;
     TT_TRY(TT__SIZED_IN(&all, opts, 1, tt_tune_opts));
     if (ctx && *ctx->unkept && !all.replay)
-        return tt__fail(TT_E_DB, "there is no store to keep results in, so nothing was tuned: %s", ctx->unkept);
+        return tt__fail(TT_E_DB, "there is no store to keep results in, so nothing was tuned: %s",
+                        ctx->unkept);
     TT_GOTO(take_problems(&q, ctx, problems, n));
     TT_GOTO(open_templates(&templates, q.kernel, &all));
     call.n = q.n;

@@ -240,6 +240,7 @@ static void test_nothing_tuned(void **state) {
     assert_code(&r, 0);
     assert_string_equal(r.out, "");
     assert_has(&r, r.err, "nothing is tuned yet");
+    assert_has(&r, r.err, "With tiletune come winners of: NVIDIA H");
     run_free(&r);
     run_tune(&r, NULL, "list --json");
     assert_code(&r, 0);

@@ -13,7 +13,7 @@
 
 #include "base/grow.h"
 #include "base/random.h"
-#include "db/checked.h"
+#include "db/field.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "dispatch/layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
@@ -154,6 +155,16 @@ out:
     return status;
 }
 
+static void say_nothing_is_tuned(void) {
+    tt__str shipped = {0};
+    tt__shipped_names(&shipped);
+    fprintf(stderr,
+            "tune: nothing is tuned yet; \"tune --sizes 4096\" would be a start. With tiletune come winners of: "
+            "%s\n",
+            tt__str_text(&shipped));
+    tt__str_free(&shipped);
+}
+
 static int run(const tt__cli_args *args) {
     tt__str text = {0};
     listing l = {.json = args->json,
@@ -171,7 +182,7 @@ static int run(const tt__cli_args *args) {
         printf("\n%zu of %zu are stale: \"tune --stale\" tunes those of a GPU in this machine again.\n",
                l.n_stale, l.n);
     else if (status == TT_OK && l.n == 0)
-        fprintf(stderr, "tune: nothing is tuned yet; \"tune --sizes 4096\" would be a start\n");
+        say_nothing_is_tuned();
     free(l.files);
     tt__table_free(&l.table);
     tt__str_free(&text);

@@ -9,7 +9,7 @@
 #include "api/matrix.h"
 #include "base/grow.h"
 #include "base/json.h"
-#include "db/origin.h"
+#include "db/store.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
@@ -287,9 +287,10 @@ static tt_status fail_unsolved(const tt__problem *p, const tt__gpu *gpu, const r
     if (tried->n_seen == 0)
         return tt__fail(
             TT_E_NO_WINNER,
-            "%s of %s%s was not tuned on %s; \"tune list\" shows what was, \"tune best\" what would be "
+            "%s of %s%s was not tuned on %s%s; \"tune list\" shows what was, \"tune best\" what would be "
             "taken",
-            p->op, of, warm, tt__gpu_text(on, gpu));
+            p->op, of, warm, tt__gpu_text(on, gpu),
+            *p->text ? ", or its file was edited since: results belong to its text" : "");
     const bool lost = tried->n == 0 && *tried->reason;
     return tt__fail(TT_E_NO_WINNER, "%s of %s%s has no winner on %s: %s%s%s", p->op, of, warm,
                     tt__gpu_text(on, gpu), counts(text, tried),
