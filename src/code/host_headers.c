@@ -107,6 +107,20 @@
     X("tuple", STD_OF_CUDA("tuple"))                                                                         \
     X("type_traits", STD_OF_CUDA("type_traits"))                                                             \
     X("utility", STD_OF_CUDA("utility"))                                                                     \
+    X("chrono", "")                                                                                          \
+    X("fstream", "")                                                                                         \
+    X("iomanip", "")                                                                                         \
+    X("iostream", "")                                                                                        \
+    X("map", "")                                                                                             \
+    X("memory", "")                                                                                          \
+    X("random", "")                                                                                          \
+    X("sstream", "")                                                                                         \
+    X("stdexcept", "")                                                                                       \
+    X("string", "")                                                                                          \
+    X("sys/time.h", "")                                                                                      \
+    X("time.h", "")                                                                                          \
+    X("unordered_map", "")                                                                                   \
+    X("vector", "")                                                                                          \
     X("cub/cub.cuh", CUB)
 
 /* Values are divisions: NVRTC has no builtins for them, and a constant expression may hold a division. */

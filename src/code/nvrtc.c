@@ -16,6 +16,7 @@
 #include "code/host_headers.h"
 #include "code/lowered.h"
 #include "code/refused.h"
+#include "code/source.h"
 
 #ifndef TT__NVRTC_DIR
 #define TT__NVRTC_DIR ""
@@ -297,78 +298,6 @@ static bool is_ours(const char *option, const char *kind) {
     return strncmp(option, kind, strlen(kind)) == 0;
 }
 
-/* The header that has a type of CUDA's own. */
-static const char *header_of(const char *type) {
-    return strcmp(type, "__half") == 0          ? "#include <cuda_fp16.h>\n"
-           : strcmp(type, "__nv_bfloat16") == 0 ? "#include <cuda_bf16.h>\n"
-                                                : "";
-}
-
-static bool is_word(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Does code declare a variable of this name, after a type? nvcc refuses that; code that was written for NVRTC
- * may do it. */
-static bool declares(const char *source, const char *name) {
-    for (const char *at = source; (at = strstr(at, name)); at++) {
-        const char *before = at, *next = at + strlen(name);
-        while (before > source && strchr(" \t", before[-1]))
-            before--;
-        next += strspn(next, " \t");
-        if (before < at && before > source && is_word(before[-1]) && *next == '=' && next[1] != '=')
-            return true;
-    }
-    return false;
-}
-
-/* The line of code that holds `at`, up to there, has this word. */
-static bool line_has(const char *source, const char *at, const char *word) {
-    const char *line = at;
-    while (line > source && line[-1] != '\n')
-        line--;
-    const char *found = strstr(line, word);
-    return found && found < at;
-}
-
-/* Does the code use this name of a type, and leave it to a header to declare it? One that is declared again
- * must be the same. */
-static bool wants_type(const char *source, const char *name) {
-    const size_t n = strlen(name);
-    bool used = false;
-    for (const char *at = source; (at = strstr(at, name)); at += n) {
-        if (is_word(at[n]) || (at > source && is_word(at[-1])))
-            continue;
-        if (line_has(source, at, "typedef") || line_has(source, at, "using") ||
-            line_has(source, at, "#define") || line_has(source, at, "#include"))
-            return false;
-        used = true;
-    }
-    return used;
-}
-
-/* The source between typedefs and code; line numbers stay as they are. */
-static tt_status with_additions(tt__str *out, const char *source, const char *options, int n) {
-    const char *first = options;
-    for (int i = 0; i < n; i++, options += strlen(options) + 1) {
-        const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
-        if (is_ours(options, TT__TYPEDEF) && sign)
-            tt__str_addf(out, "%stypedef %s %.*s;\n", header_of(sign + 1), sign + 1, (int)(sign - at), at);
-    }
-    for (const tt__host_macro *m = tt__host_macros; m->name; m++)
-        if (!declares(source, m->name))
-            tt__str_addf(out, "#ifndef %s\n#define %s %s\n#endif\n", m->name, m->name, m->value);
-    for (const tt__host_macro *m = tt__host_types; m->name; m++)
-        if (wants_type(source, m->name))
-            tt__str_addf(out, "#ifndef %s\ntypedef %s %s;\n#endif\n", m->name, m->value, m->name);
-    tt__str_add(out, "#line 1\n");
-    tt__str_add(out, source);
-    for (int i = 0; i < n; i++, first += strlen(first) + 1)
-        if (is_ours(first, TT__CODE))
-            tt__str_add(out, first + strlen(TT__CODE));
-    return tt__str_check(out);
-}
-
 /* Does the text include files of CUDA? If only the compiler's own, the folders are named in vain. */
 static bool includes_files(const char *text) {
     for (const char *at = text; (at = strstr(at, "include"));) {
@@ -384,16 +313,19 @@ enum { KERNELS_MAX = 2 * TT__PASSES_MAX + 2 }; /* with those of `data`, `referen
 /* A program to compile. Kernels that are not extern "C" are asked for by name. */
 typedef struct program {
     const char *name, *source;
-    const char *kernels[KERNELS_MAX];
-    size_t n_kernels;
+    const char *kernels[KERNELS_MAX], *expressions[KERNELS_MAX];
+    size_t n_name[KERNELS_MAX], n_kernels;
     int n_headers; /* 0: it includes none */
 } program;
 
 static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p) {
     const char *pairs[KERNELS_MAX][2];
+    char names[KERNELS_MAX][TT__SYMBOL_MAX];
     for (size_t i = 0; i < p->n_kernels; i++) {
-        pairs[i][0] = p->kernels[i];
-        TT_TRY(check(table.nvrtcGetLoweredName(handle, p->kernels[i], &pairs[i][1]), "nvrtcGetLoweredName"));
+        snprintf(names[i], sizeof names[i], "%.*s", (int)p->n_name[i], p->kernels[i]);
+        pairs[i][0] = names[i];
+        TT_TRY(
+            check(table.nvrtcGetLoweredName(handle, p->expressions[i], &pairs[i][1]), "nvrtcGetLoweredName"));
     }
     return p->n_kernels ? tt__lowered_add(out, pairs, p->n_kernels) : TT_OK;
 }
@@ -425,7 +357,7 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
                                           tt__host_header_names),
                  "nvrtcCreateProgram"));
     for (size_t i = 0; i < p->n_kernels; i++)
-        TT_GOTO(check(table.nvrtcAddNameExpression(handle, p->kernels[i]), "nvrtcAddNameExpression"));
+        TT_GOTO(check(table.nvrtcAddNameExpression(handle, p->expressions[i]), "nvrtcAddNameExpression"));
     nvrtcResult r = table.nvrtcCompileProgram(handle, argc, argv);
     *refused = why_refused(handle, r);
     if (r != NVRTC_SUCCESS)
@@ -447,15 +379,24 @@ out:
 
 enum { OPTIONS_MAX = 128, RESERVED = 9 };
 
+/* The name, and the expression behind it if they differ. */
+static void take_kernel(program *p, const char *name) {
+    const char *expression = strchr(name, '\n');
+    p->kernels[p->n_kernels] = name;
+    p->n_name[p->n_kernels] = strcspn(name, "\n");
+    p->expressions[p->n_kernels++] = expression ? expression + 1 : name;
+}
+
 /* Takes our own options out; the others are the compiler's. */
-static tt_status split_options(program *p, const char **argv, int *argc, const char *options, int n) {
+static tt_status split_options(program *p, const char **argv, int *argc, const bool *dropped,
+                               const char *options, int n) {
     for (int i = 0; i < n; i++, options += strlen(options) + 1) {
         if (is_ours(options, TT__KERNEL) && p->n_kernels == sizeof p->kernels / sizeof *p->kernels)
             return tt__fail(TT_E_INTERNAL, "%s: too many kernels", p->name);
         if (is_ours(options, TT__KERNEL))
-            p->kernels[p->n_kernels++] = options + strlen(TT__KERNEL);
+            take_kernel(p, options + strlen(TT__KERNEL));
         else if (!is_ours(options, TT__TYPEDEF) && !is_ours(options, TT__CODE) &&
-                 !is_ours(options, TT__SPECIFIC))
+                 !is_ours(options, TT__USERS) && !dropped[i])
             argv[(*argc)++] = options;
     }
     return TT_OK;
@@ -495,7 +436,7 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     if (n_options > OPTIONS_MAX - RESERVED)
         return tt__fail(TT_E_INVALID, "%s: %d compile options, at most %d are possible", name, n_options,
                         OPTIONS_MAX - RESERVED);
-    write_arch(arch, cc, has_option(TT__SPECIFIC, options, n_options));
+    write_arch(arch, cc, has_option(TT__USERS, options, n_options));
     argv[argc++] = arch;
     if (!has_option("-std=", options, n_options))
         argv[argc++] = "-std=c++17";
@@ -503,11 +444,12 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
         argv[argc++] =
             "--no-cache"; /* the store is our cache; filling NVRTC's too more than doubles the time */
     tt__str text = {0}, folders = {0};
+    bool dropped[OPTIONS_MAX] = {false};
     program p = {.name = name};
     tt_status status;
-    TT_GOTO(with_additions(&text, source, options, n_options));
+    TT_GOTO(tt__source_make(&text, dropped, source, options, n_options));
     p.source = tt__str_text(&text);
-    TT_GOTO(split_options(&p, argv, &argc, options, n_options));
+    TT_GOTO(split_options(&p, argv, &argc, dropped, options, n_options));
     if (includes_files(p.source)) {
         p.n_headers = (int)tt__n_host_headers;
         TT_GOTO(add_folders(&folders, argv, &argc));

@@ -24,19 +24,21 @@ tt_status tt__nvrtc_archs(tt__str *out);
  * templates in NVRTC's own headers. */
 #define TT__TYPEDEF "typedef:"
 /* Another: a kernel that is not extern "C", such as an instance of a template. Its name in the code is
- * appended to the cubin (code/lowered.h). */
+ * appended to the cubin (code/lowered.h). After a '\n' follows the expression that the compiler gets, if it
+ * is another. */
 #define TT__KERNEL "kernel:"
 
 /* Another: code that follows the source. */
 #define TT__CODE "code:"
 
-/* Another: the code may use instructions that only GPUs of this very architecture have (sm_90a). It makes
- * other code of some kernels, so the library's own do without. */
-#define TT__SPECIFIC "specific:"
+/* Another: the file is a user's, and these are the names of its kernels, with blanks between. The code is
+ * made for the very architecture (sm_90a), which makes other code of some kernels, and code/source.h changes
+ * the text. */
+#define TT__USERS "users:"
 
 /* Compiles to a cubin for compute capability `cc` (90 is sm_90) and appends it to `out`. `options` are n
  * strings, each ending with a NUL (tt__config_options): NVRTC's options, TT__TYPEDEF followed by
- * "NAME=TYPE", TT__KERNEL followed by a name, TT__CODE, or TT__SPECIFIC. A source that includes <FILE> gets
+ * "NAME=TYPE", TT__KERNEL followed by a name, TT__CODE, or TT__USERS. A source that includes <FILE> gets
  * the folders of CUDA's own headers. Functions without an execution space are for the device, if there are
  * any. TT_E_COMPILE: the message has NVRTC's log, shortened. TT_E_UNSUPPORTED: this NVRTC does not know `cc`;
  * the message lists those it knows. */

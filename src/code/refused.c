@@ -94,7 +94,8 @@ static bool has_macro(tt__str *out, const char *name, const char *error, const c
             strspn(mark, " ") != (size_t)(at - code))
             continue;
         if (header)
-            tt__str_addf(out, "%.*s is a macro, as each parameter is, also in headers: give it another name",
+            tt__str_addf(out, "%.*s is a macro, as each parameter is, also in headers: give it another "
+                         "name, or say `as template`",
                          (int)length, macro);
         else if (expected && expected < code)
             tt__str_addf(out, "%.*s is a macro, as each parameter is: take its declaration out of the code",

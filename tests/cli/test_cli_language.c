@@ -382,6 +382,48 @@ static void test_reference_default(void **state) {
     run_free(&r);
 }
 
+/* A program that stays as it is. Its annotations are in a file beside it, and parameters take the place of a
+ * macro, a constant and a template argument. */
+static const char program[] =
+    "#define BLOCK 256\n"
+    "constexpr int ADD = 4;\n"
+    "template <int TILE> __global__ void tiled(float *y, const float *x, int n) {\n"
+    "    for (int k = 0; k < TILE; k++) {\n"
+    "        int i = (blockIdx.x * TILE + k) * BLOCK + threadIdx.x;\n"
+    "        if (i < n) y[i] = 2 * x[i] + ADD;\n"
+    "    }\n"
+    "}\n"
+    "__global__ void plain(float *y, const float *x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i "
+    "< "
+    "n) y[i] = 2 * x[i]; }\n"
+    "__global__ __launch_bounds__(BLOCK) void other(float *y) { y[0] = 1; }\n"
+    "void launch(float *y, float *x, int n) { tiled<4><<<(n + 1023) / 1024, BLOCK>>>(y, x, n); }\n"
+    "int main() { float *x; cudaMalloc(&x, 400); launch(x, x, 100); return 0; }\n";
+static const char beside[] = "//@ kernel    tiled<TILE>\n"
+                             "//@ problem   n 1000\n"
+                             "//@ buffer    x f32 n in\n"
+                             "//@ buffer    y f32 n out\n"
+                             "//@ param     BLOCK 32 64\n"
+                             "//@ param     ADD 0 1\n"
+                             "//@ param     TILE 1 2 as template\n"
+                             "//@ default   BLOCK=64 ADD=0 TILE=2\n"
+                             "//@ block     BLOCK\n"
+                             "//@ grid      ceil_div(n, BLOCK * TILE)\n"
+                             "//@ args      y, x, i32 n\n"
+                             "//@ reference plain\n"
+                             "//@ block     256\n"
+                             "//@ grid      ceil_div(n, 256)\n"
+                             "//@ args      y, x, i32 n\n"
+                             "#include \"program.cu\"\n";
+
+static void test_a_whole_program(void **state) {
+    (void)state;
+    write_in(folder, "program.cu", program);
+    expect(0, "8 of 8 configurations tried, 4 failed", beside, "");
+    expect(2, "TILE is a `runtime` parameter, which no template argument can be: say `param`",
+           changed(beside, "param     TILE", "runtime   TILE"), "");
+}
+
 /* The compiler is told the names of files. */
 static void test_names_of_files(void **state) {
     (void)state;
@@ -421,6 +463,7 @@ int main(void) {
         cmocka_unit_test(test_elements_and_arguments),
         cmocka_unit_test(test_eight_bits),
         cmocka_unit_test(test_reference_default),
+        cmocka_unit_test(test_a_whole_program),
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_says_what_is_not_for_it),
         cmocka_unit_test(test_pipelines),

@@ -63,13 +63,13 @@ static void derives_what_the_problem_fixes(void **state) {
         const char *options; /* '|' is the end of one */
     } cases[] = {
         {8192, 4, "A=32 R=1", "A=32 R=1 EDGES=0 EACH=512 MINUS=-8192", 6,
-         "-DA=32|-DEDGES=0|-DEACH=512|-DMINUS=-8192|-DELEM_SIZE=4|specific:|"},
+         "-DA=32|-DEDGES=0|-DEACH=512|-DMINUS=-8192|-DELEM_SIZE=4|users:k |"},
         {8192, 4, "A=32 R=2", "A=32 R=2 EDGES=0 EACH=512 MINUS=-8192", 6,
-         "-DA=32|-DEDGES=0|-DEACH=512|-DMINUS=-8192|-DELEM_SIZE=4|specific:|"},
+         "-DA=32|-DEDGES=0|-DEACH=512|-DMINUS=-8192|-DELEM_SIZE=4|users:k |"},
         {100, 8, "A=32 R=1", "A=32 R=1 EDGES=1 EACH=6 MINUS=-100", 6,
-         "-DA=32|-DEDGES=1|-DEACH=6|-DMINUS=-100|-DELEM_SIZE=8|specific:|"},
+         "-DA=32|-DEDGES=1|-DEACH=6|-DMINUS=-100|-DELEM_SIZE=8|users:k |"},
         {100, 8, "A=64 R=1", "A=64 R=1 EDGES=1 EACH=2 MINUS=-100", 6,
-         "-DA=64|-DEDGES=1|-DEACH=2|-DMINUS=-100|-DELEM_SIZE=8|specific:|"},
+         "-DA=64|-DEDGES=1|-DEACH=2|-DMINUS=-100|-DELEM_SIZE=8|users:k |"},
     };
     tt__template *t;
     static const char text[] = "//@ kernel k\n//@ op transpose\n//@ param A 16 32 64\n//@ runtime R 1 2\n//@ "

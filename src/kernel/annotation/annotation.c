@@ -36,6 +36,19 @@ static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
     return TT_OK;
 }
 
+/* Takes these two words off the end. */
+static bool take_end(tt__span *rest, const char *first, const char *second) {
+    tt__span left = *rest, word = {0}, before = {0};
+    while (left.n > 0) {
+        before = word;
+        word = tt__take_word(&left);
+    }
+    if (!before.n || !tt__span_is(before, first) || !tt__span_is(word, second))
+        return false;
+    *rest = tt__trim((tt__span){rest->at, (size_t)(before.at - rest->at)});
+    return true;
+}
+
 static tt_status read_param(tt__reader *r, tt__span rest) {
     tt__template *t = r->t;
     if (t->n_params == TT__PARAMS_MAX)
@@ -50,6 +63,7 @@ static tt_status read_param(tt__reader *r, tt__span rest) {
     p->column = tt__read_column(r, rest.at);
     t->n_params++;
     tt__take_word(&rest);
+    p->as_template = take_end(&rest, "as", "template");
     if (rest.n == 0)
         return FAIL(r, rest.at, "%s has no values", p->name);
     while (rest.n > 0) {
@@ -272,7 +286,11 @@ static tt_status read_default(tt__reader *r, tt__span rest) {
 
 static tt_status read_runtime(tt__reader *r, tt__span rest) {
     TT_TRY(read_param(r, rest));
-    r->t->params[r->t->n_params - 1].runtime = true;
+    tt__param *p = &r->t->params[r->t->n_params - 1];
+    if (p->as_template)
+        return FAIL(r, rest.at, "%s is a `runtime` parameter, which no template argument can be: say `param`",
+                    p->name);
+    p->runtime = true;
     return TT_OK;
 }
 
@@ -443,7 +461,7 @@ static const struct {
 } keywords[] = {
     {"kernel", read_kernel, OFTEN, REQUIRED, "kernel NAME"},
     {"op", read_op, ONCE, REQUIRED, "op NAME"},
-    {"param", read_param, OFTEN, OPTIONAL, "param NAME VALUE ..."},
+    {"param", read_param, OFTEN, OPTIONAL, "param NAME VALUE ... [as template]"},
     {"runtime", read_runtime, OFTEN, OPTIONAL, "runtime NAME VALUE ..."},
     {"derived", read_derived, OFTEN, OPTIONAL, "derived NAME EXPRESSION"},
     {"let", read_derived, OFTEN, OPTIONAL, "let NAME EXPRESSION"},

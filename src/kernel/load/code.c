@@ -60,7 +60,7 @@ static tt_status check_early(const tt__template *t, const char *code, const tt__
 /* The type of a texture or surface among a function's parameters, or NULL. */
 static const char *texture_of(const char *source, const char *name) {
     static const char *const types[] = {"cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject",
-                                        "CUsurfObject"};
+                                        "CUsurfObject", "CUtensorMap"};
     size_t n = strlen(name);
     for (const char *at = source; (at = strstr(at, name)); at += n) {
         const char *open = at + n + strspn(at + n, " \t\r\n");
@@ -139,6 +139,11 @@ static tt_status check_kernel(const tt__template *t, const char *code, const cha
         return tt__template_fail(t->path, g->line, g->column,
                                  "the code is OpenCL (`__kernel`), and only CUDA C++ can be tuned");
     const char *object = texture_of(code, name);
+    if (object && strcmp(object, "CUtensorMap") == 0)
+        return tt__template_fail(t->path, g->line, g->column,
+                                 "%s takes a CUtensorMap, and tensor maps cannot be given: let it read the "
+                                 "buffer, as with cp.async.bulk",
+                                 name);
     if (object)
         return tt__template_fail(t->path, g->line, g->column,
                                  "%s takes a %s, and textures and surfaces cannot be given: let it read a "

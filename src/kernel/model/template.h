@@ -52,7 +52,8 @@ typedef struct tt__expr {
 typedef struct tt__param {
     char name[TT__NAME_MAX];
     int line, column;
-    bool runtime; /* a kernel argument only: all its values share one cubin */
+    bool runtime;     /* a kernel argument only: all its values share one cubin */
+    bool as_template; /* only in the template arguments of kernels, and no macro */
     size_t n_values;
     char **values;          /* as written: integers, or words that the kernel gets unchanged */
     const tt__value *typed; /* the same for expressions */
@@ -152,12 +153,12 @@ typedef struct tt__operation {
     tt__variable variables[TT__VARIABLES_MAX];
     size_t n_operands;
     tt__operand operands[TT__OPERANDS_MAX];
-    tt__aside asides[TT__ROLE_COUNT];    /* without reference and verify, the operands' files have the right
-                                            results, or nothing is verified */
-    bool per_config;                     /* the reference is launched for each configuration */
-    bool by_default;                     /* the reference is the default configuration */
-    double limit;                        /* of the error that `verify` finds */
-    tt__tolerance tolerance;             /* of floating-point numbers */
+    tt__aside asides[TT__ROLE_COUNT]; /* without reference and verify, the operands' files have the right
+                                         results, or nothing is verified */
+    bool per_config;                  /* the reference is launched for each configuration */
+    bool by_default;                  /* the reference is the default configuration */
+    double limit;                     /* of the error that `verify` finds */
+    tt__tolerance tolerance;          /* of floating-point numbers */
     size_t n_metrics;
     tt__metric metrics[TT__METRICS_MAX];
     int objective; /* index of the metric to optimize; -1: the time */

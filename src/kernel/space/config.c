@@ -109,7 +109,7 @@ static tt_status add_macros(tt__str *out, const tt__template *t, const char *con
             return tt__fail(TT_E_INVALID, "found '%.*s' in a configuration, expected NAME=VALUE",
                             length > SHOWN_MAX ? SHOWN_MAX : (int)length, at);
         const tt__param *param = t ? tt__template_param(t, at, split) : NULL;
-        if (param && param->runtime)
+        if (param && (param->runtime || param->as_template))
             continue;
         tt__str_addf(out, "-D%.*s%c", (int)length, at, '\0');
     }
@@ -132,18 +132,66 @@ static size_t count(const char *text, const char *what) {
     return n;
 }
 
+static void add_bare(tt__str *out, const char *symbol) {
+    size_t end = strcspn(symbol, "<"), start = end;
+    while (start > 0 && tt__is_word_char(symbol[start - 1]))
+        start--;
+    tt__str_addf(out, "%.*s ", (int)(end - start), symbol + start);
+}
+
+/* The names of all kernels that are launched, without template arguments and namespaces. */
+static void add_users(tt__str *out, const tt__template *t) {
+    tt__str_add(out, TT__USERS);
+    for (int i = 0; i < t->n_passes; i++)
+        add_bare(out, t->symbols.name[i]);
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++)
+            add_bare(out, t->own->asides[role].symbols.name[i]);
+    tt__str_addn(out, "", 1);
+}
+
+/* The name as the compiler gets it, where values stand for `as template` parameters, if that differs. */
+static void add_expression(tt__str *out, const tt__template *t, const size_t *choice, const char *symbol) {
+    tt__str text = {0};
+    bool differs = false;
+    for (size_t n; *symbol; symbol += n) {
+        for (n = 0; tt__is_word_char(symbol[n]);)
+            n++;
+        const tt__param *p = n ? tt__template_param(t, symbol, n) : NULL;
+        const bool value = p && p->as_template;
+        n = n ? n : 1;
+        differs |= value;
+        if (value)
+            tt__str_add(&text, p->values[choice[p - t->params]]);
+        else
+            tt__str_addn(&text, symbol, n);
+    }
+    if (differs)
+        tt__str_addf(out, "\n%s", tt__str_text(&text));
+    tt__str_free(&text);
+}
+
+static void add_kernel(tt__str *out, const tt__template *t, const size_t *choice, const char *symbol) {
+    tt__str_addf(out, TT__KERNEL "%s", symbol);
+    add_expression(out, t, choice, symbol);
+    tt__str_addn(out, "", 1);
+}
+
 /* Without extern "C" the compiler chooses the name of a kernel, and must be asked for it. */
-static void add_kernels(tt__str *out, const tt__template *t) {
+static tt_status add_kernels(tt__str *out, const tt__template *t, const char *config) {
     bool all = count(t->source, "extern \"C\"") < count(t->source, "__global__");
+    size_t choice[TT__PARAMS_MAX] = {0};
+    TT_TRY(tt__config_parse(choice, t, config));
     for (int i = 0; i < t->n_passes; i++)
         if (all || !tt__lowered_is_plain(t->symbols.name[i]))
-            tt__str_addf(out, TT__KERNEL "%s%c", t->symbols.name[i], '\0');
+            add_kernel(out, t, choice, t->symbols.name[i]);
     for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
-        for (int i = 0; i < t->own->asides[role].n; i++) {
+        for (int i = 0; i < t->own->asides[role].n && !(role == TT__REFERENCE && t->own->by_default); i++) {
             const char *name = t->own->asides[role].symbols.name[i];
             if ((all || !tt__lowered_is_plain(name)) && tt__index_operand(t, name) < 0)
-                tt__str_addf(out, TT__KERNEL "%s%c", name, '\0');
+                add_kernel(out, t, choice, name);
         }
+    return TT_OK;
 }
 
 /* Appends an option of the file, with the values of the parameters that it names. */
@@ -218,10 +266,10 @@ static tt_status add_all(tt__str *out, const tt__candidate *c, const tt__problem
             tt__str_addf(out, "-D%s=%" PRId64 "%c", macro_name(name, &p->settings[i]), p->settings[i].number,
                          '\0');
     if (t->symbols.foreign)
-        tt__str_addf(out, TT__SPECIFIC "%c", '\0');
+        add_users(out, t);
     for (size_t i = 0; i < t->n_options; i++)
         TT_TRY(add_with_values(out, t, c->config, t->options[i].text));
-    add_kernels(out, t);
+    TT_TRY(add_kernels(out, t, c->config));
     for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
         const tt__operand *o = &t->own->operands[i];
         if (!o->index.text)

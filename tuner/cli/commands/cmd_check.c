@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "code/cubin.h"
+#include "code/source.h"
 #include "db/upkeep/check.h"
 #include "gpu/device.h"
 #include "gpu/fit.h"
@@ -214,7 +215,7 @@ static tt_status compile_one(tt__str *cubin, examined *e, const tt__candidate *c
 /* ---- Parameters that change nothing -----------------------------------------------------------------------
  */
 
-/* Which parameters change nothing? A #define left in the code can make one dead, and all its values would be
+/* Which parameters change nothing? An edit can make one dead, and all its values would be
  * measured as if they differed. Configurations that differ in one parameter only are launched the same way
  * with the same code if it is dead. Others may need particular values beside it, so several are compared. */
 enum { BASES_MAX = 4 };
@@ -279,20 +280,6 @@ out:
     return status;
 }
 
-/* Does the text have #define NAME? */
-static bool defines(const char *text, const char *name) {
-    for (const char *at = text; (at = strchr(at, '#'));) {
-        at += 1 + strspn(at + 1, " \t");
-        if (strncmp(at, "define", 6) != 0)
-            continue;
-        at += 6 + strspn(at + 6, " \t");
-        const size_t n = strlen(name);
-        if (strncmp(at, name, n) == 0 && !tt__is_word_char(at[n]))
-            return true;
-    }
-    return false;
-}
-
 static bool any_left(const effects *f) {
     bool left = false;
     for (size_t p = 0; p < f->e->t->n_params; p++)
@@ -320,10 +307,9 @@ static tt_status find_effects(examined *e, const tt__str *cubin) {
     for (size_t p = 0; p < t->n_params && status == TT_OK; p++)
         if (f.compared[p] && !f.alive[p])
             tt__str_addf(&e->warnings,
-                         "%sthe parameter %s changes nothing%s: code and launch are the same in all "
+                         "%sthe parameter %s changes nothing: code and launch are the same in all "
                          "configurations compared",
-                         e->warnings.len ? "\n" : "", t->params[p].name,
-                         defines(t->source, t->params[p].name) ? ", because the code defines it again" : "");
+                         e->warnings.len ? "\n" : "", t->params[p].name);
     tt__str_free(&f.base);
     return status;
 }
@@ -379,7 +365,10 @@ static void write_template(tt__json *j, const examined *e) {
     for (size_t i = 0; i < t->n_params; i++) {
         tt__json_open(j, NULL, '{');
         tt__json_string(j, "name", t->params[i].name);
-        tt__json_string(j, "kind", t->params[i].runtime ? "runtime" : "macro");
+        tt__json_string(j, "kind",
+                        t->params[i].runtime       ? "runtime"
+                        : t->params[i].as_template ? "template"
+                                                   : "macro");
         tt__json_open(j, "values", '[');
         for (size_t v = 0; v < t->params[i].n_values; v++)
             tt__json_string(j, NULL, t->params[i].values[v]);
@@ -532,6 +521,18 @@ static tt_status print_file_json(const examined *e) {
 /* ---- A file, as text --------------------------------------------------------------------------------------
  */
 
+/* What a parameter is to the code, and what it takes the place of. */
+static void add_kind(tt__table *table, const tt__template *t, const tt__param *p) {
+    const char *file;
+    size_t n = 0;
+    const bool macro = !p->runtime && !p->as_template;
+    const int line = macro ? tt__source_replaced(t->source, p->name, &file, &n) : 0;
+    if (line)
+        tt__table_cell(table, "in place of %.*s%s%d", (int)n, file ? file : "", file ? ":" : "line ", line);
+    else
+        tt__table_cell(table, "%s", p->runtime ? "run time" : p->as_template ? "template" : "macro");
+}
+
 static tt_status print_params(const tt__template *t) {
     static const tt__column columns[] = {
         {"parameter", false, false}, {"", false, false}, {"values", false, true}};
@@ -542,8 +543,9 @@ static tt_status print_params(const tt__template *t) {
         tt__str values = {0};
         for (size_t v = 0; v < t->params[i].n_values; v++)
             tt__str_addf(&values, "%s%s", v ? " " : "", t->params[i].values[v]);
-        TT__TABLE_TEXTS(&table, t->params[i].name, t->params[i].runtime ? "run time" : "macro",
-                        tt__str_text(&values));
+        tt__table_cell(&table, "%s", t->params[i].name);
+        add_kind(&table, t, &t->params[i]);
+        tt__table_cell(&table, "%s", tt__str_text(&values));
         tt__str_free(&values);
     }
     for (size_t i = 0; i < t->n_derived; i++)

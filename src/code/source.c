@@ -1,0 +1,413 @@
+/*
+ * Changes a user's text before it is compiled. Places are found in a copy where comments, texts in quotes and
+ * directives are blank, so that they are those of code. Nothing is parsed: what has another form than these
+ * is left to the compiler.
+ */
+#include "code/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cxx.h"
+#include "base/grow.h"
+#include "base/words.h"
+#include "code/host_headers.h"
+#include "code/nvrtc.h"
+
+/* Is the option one of ours? */
+static bool is_ours(const char *option, const char *kind) {
+    return strncmp(option, kind, strlen(kind)) == 0;
+}
+
+/* ---- Changes of the text ------------------------------------------------------------------------------- */
+
+/* `n` characters at `at` become `text`, or blanks if it is NULL. */
+typedef struct edit {
+    size_t at, n;
+    const char *text;
+    size_t n_text;
+} edit;
+
+typedef struct changes {
+    const char *source;
+    char *bare; /* only code */
+    size_t n_edits;
+    edit *edits;
+} changes;
+
+static tt_status change(changes *c, const char *from, const char *to, const char *text, size_t n_text) {
+    TT_TRY(TT__GROW(c->edits, c->n_edits));
+    c->edits[c->n_edits++] = (edit){(size_t)(from - c->bare), (size_t)(to - from), text, n_text};
+    return TT_OK;
+}
+
+static int by_place(const void *a, const void *b) {
+    const edit *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Changes inside of others are left out. */
+static void write_changed(tt__str *out, const changes *c) {
+    const char *at = c->source;
+    qsort(c->edits, c->n_edits, sizeof *c->edits, by_place);
+    for (size_t i = 0; i < c->n_edits; i++) {
+        const edit *e = &c->edits[i];
+        const char *from = c->source + e->at;
+        if (from < at)
+            continue;
+        tt__str_addn(out, at, (size_t)(from - at));
+        if (e->text)
+            tt__str_addn(out, e->text, e->n_text);
+        for (size_t k = 0; k < e->n && !e->text; k++)
+            tt__str_add(out, from[k] == '\n' ? "\n" : " ");
+        at = from + e->n;
+    }
+    tt__str_add(out, at);
+}
+
+/* ---- Places in code ------------------------------------------------------------------------------------ */
+
+static size_t word_length(const char *at) {
+    size_t n = 0;
+    while (tt__is_word_char(at[n]))
+        n++;
+    return n;
+}
+
+/* The next place of the word at or after `at`; NULL: none. */
+static const char *next_word(const char *start, const char *at, const char *word, size_t n) {
+    for (; (at = memmem(at, strlen(at), word, n)); at += n)
+        if ((at == start || !tt__is_word_char(at[-1])) && !tt__is_word_char(at[n]))
+            return at;
+    return NULL;
+}
+
+static bool has_word(const char *from, const char *to, const char *word) {
+    const char *at = next_word(from, from, word, strlen(word));
+    return at && at < to;
+}
+
+/* Where the statement begins that has this place, or the enumeration or block. */
+static const char *statement(const char *start, const char *at) {
+    while (at > start && !strchr(";{}", at[-1]))
+        at--;
+    return at;
+}
+
+/* Behind the bracket that closes the one at `at`; NULL: none does. */
+static const char *behind(const char *at) {
+    const char open = *at, close = open == '(' ? ')' : open == '{' ? '}' : ']';
+    int depth = 0;
+    for (; *at; at++) {
+        depth += (*at == open) - (*at == close);
+        if (depth == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* ---- Definitions that a macro takes the place of ------------------------------------------------------- */
+
+/* A line `#define NAME`, or `#undef NAME`, which is not *defined, from `l` on, with the lines that continue
+ * it. NULL: none. */
+static const char *next_define(tt__cxx_lines *l, const char **end, bool *defined, const char *name,
+                               size_t n) {
+    while (tt__cxx_next_line(l)) {
+        const char *at = l->at + strspn(l->at, " \t");
+        if (l->inside != TT__CXX_CODE || *at != '#')
+            continue;
+        at += 1 + strspn(at + 1, " \t");
+        const size_t word = word_length(at);
+        if (!tt__word_is(at, word, "define") && !tt__word_is(at, word, "undef"))
+            continue;
+        *defined = tt__word_is(at, word, "define");
+        at += word + strspn(at + word, " \t");
+        if (strncmp(at, name, n) != 0 || tt__is_word_char(at[n]) || at[n] == '(')
+            continue;
+        for (*end = l->at; **end && **end != '\n';)
+            *end += **end == '\\' && (*end)[1] ? 2 + ((*end)[1] == '\r' && (*end)[2] == '\n') : 1;
+        return l->at;
+    }
+    return NULL;
+}
+
+/* The value of a constant of this name from `at` on: `const int NAME = VALUE`, constexpr, an enumeration's,
+ * `using NAME = VALUE`. NULL: none. */
+static const char *next_value(const char *bare, const char *at, const char **end, const char *name,
+                              size_t n) {
+    for (; (at = next_word(bare, at, name, n)); at += n) {
+        const char *sign = at + n + strspn(at + n, " \t\r\n"), *start = statement(bare, at);
+        const char *before = start > bare && start[-1] == '{' ? statement(bare, start - 1) : NULL;
+        const bool member = before && has_word(before, start, "enum");
+        if (*sign != '=' || sign[1] == '=' ||
+            !(member || has_word(start, at, "const") || has_word(start, at, "constexpr") ||
+              has_word(start, at, "using")) ||
+            has_word(start, at, "template") || memchr(start, '(', (size_t)(at - start)))
+            continue;
+        int depth = 0;
+        for (*end = sign + 1; **end && (depth > 0 || !strchr(",;}", **end)); ++*end)
+            depth += (strchr("([{", **end) != NULL) - (strchr(")]}", **end) != NULL);
+        return sign + 1;
+    }
+    return NULL;
+}
+
+/* Of several constants of the name, the macro's may be none. */
+static const char *only_value(const char *bare, const char **end, const char *name, size_t n) {
+    const char *second, *value = next_value(bare, bare, end, name, n);
+    return value && !next_value(bare, *end, &second, name, n) ? value : NULL;
+}
+
+static tt_status replace(changes *c, const char *macro, bool *dropped) {
+    const size_t n = strcspn(macro, "=");
+    const char *end, *at;
+    tt__cxx_lines lines = {.source = c->source};
+    bool defined = false, defines;
+    while ((at = next_define(&lines, &end, &defines, macro, n))) {
+        TT_TRY(change(c, c->bare + (at - c->source), c->bare + (end - c->source), NULL, 0));
+        defined |= defines;
+    }
+    at = defined || macro[n] != '=' ? NULL : only_value(c->bare, &end, macro, n);
+    *dropped = at != NULL;
+    return at ? change(c, at, end, macro + n + 1, strlen(macro + n + 1)) : TT_OK;
+}
+
+int tt__source_replaced(const char *source, const char *name, const char **file, size_t *n) {
+    char *bare = strdup(source);
+    tt__cxx_lines lines = {.source = source};
+    bool defined = true;
+    const char *end, *at = next_define(&lines, &end, &defined, name, strlen(name));
+    int line = 0;
+    *file = NULL;
+    while (at && !defined)
+        at = next_define(&lines, &end, &defined, name, strlen(name));
+    if (bare && !at) {
+        tt__cxx_blank_all(bare);
+        at = only_value(bare, &end, name, strlen(name));
+        at = at ? source + (at - bare) : NULL;
+    }
+    free(bare);
+    if (!at)
+        return 0;
+    for (const char *next = source; next && next <= at; next = strchr(next, '\n'), next += next != NULL) {
+        line++;
+        if (!is_ours(next, "#line "))
+            continue;
+        const char *quote = next + 6 + strspn(next + 6, "0123456789 ");
+        line = atoi(next + 6) - 1;
+        *n = *quote == '"' ? strcspn(quote + 1, "\"\n") : 0;
+        *file = *n ? quote + 1 : *file;
+    }
+    return line;
+}
+
+/* ---- Functions that are not needed --------------------------------------------------------------------- */
+
+static const char *const attributes[] = {"__launch_bounds__", "__cluster_dims__", "__maxnreg__",
+                                         "__block_size__"};
+
+/* Blanks what only a kernel may have. */
+static tt_status blank_attributes(changes *c, const char *from, const char *to) {
+    for (size_t i = 0; i < TT__COUNT(attributes); i++) {
+        const char *at = next_word(c->bare, from, attributes[i], strlen(attributes[i]));
+        const char *open = at && at < to ? at + strlen(attributes[i]) : NULL;
+        open = open ? open + strspn(open, " \t\r\n") : NULL;
+        if (open && *open == '(' && behind(open))
+            TT_TRY(change(c, at, behind(open), NULL, 0));
+    }
+    return TT_OK;
+}
+
+/* The name of the function whose head goes on at `at`, and where its parameters begin; NULL: it has another
+ * form. */
+static const char *head_name(const char *at, size_t *n, const char **open) {
+    const char *name = NULL;
+    for (; *at && !strchr(";{}", *at); at++) {
+        if (*at == '(' && name) {
+            *open = at;
+            return name;
+        }
+        if (*at == '(' || *at == '<')
+            return NULL;
+        const size_t word = word_length(at);
+        if (word == 0)
+            continue;
+        const char *next = at + word + strspn(at + word, " \t\r\n");
+        bool attribute = tt__word_is(at, word, "__align__") || tt__word_is(at, word, "__attribute__");
+        for (size_t i = 0; i < TT__COUNT(attributes); i++)
+            attribute |= tt__word_is(at, word, attributes[i]);
+        if (attribute && *next == '(') {
+            at = behind(next);
+            if (!at)
+                return NULL;
+            at--;
+            continue;
+        }
+        name = at;
+        *n = word;
+        at += word - 1;
+    }
+    return NULL;
+}
+
+static bool is_needed(const char *names, const char *name, size_t n) {
+    for (size_t length; *names; names += length + strspn(names + length, " ")) {
+        length = strcspn(names, " ");
+        if (length == n && strncmp(names, name, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Without code for the others, a large file compiles in a fraction of the time. */
+static tt_status drop_kernels(changes *c, const char *names) {
+    static const char global[] = "__global__", device[] = "__device__";
+    const size_t n_global = sizeof global - 1;
+    for (const char *at = c->bare; (at = next_word(c->bare, at, global, n_global)); at += n_global) {
+        size_t n = 0;
+        const char *open = NULL, *name = head_name(at + n_global, &n, &open), *start = statement(c->bare, at);
+        if (!name || is_needed(names, name, n) || !behind(open) ||
+            has_word(open, behind(open), "__grid_constant__"))
+            continue;
+        TT_TRY(change(c, at, at + n_global, device, n_global));
+        TT_TRY(blank_attributes(c, start, open));
+    }
+    return TT_OK;
+}
+
+/* Does it have something that only functions of the host can have? */
+static bool is_of_host(const char *from, const char *to) {
+    static const char *const words[] = {"fprintf", "fopen", "fread", "exit", "rand", "srand", "gettimeofday"},
+                             *const members[] = {"vector",   "string",   "cout",       "cerr",
+                                                 "chrono",   "mt19937",  "unique_ptr", "runtime_error",
+                                                 "ifstream", "ofstream", "map",        "unordered_map"};
+    for (size_t i = 0; i < TT__COUNT(words); i++)
+        if (has_word(from, to, words[i]))
+            return true;
+    for (const char *at = from; (at = strstr(at, "std::")) && at < to; at += 5)
+        for (size_t i = 0; i < TT__COUNT(members); i++)
+            if (tt__word_is(at + 5, word_length(at + 5), members[i]))
+                return true;
+    for (const char *at = from; (at = strstr(at, "cuda")) && at < to; at += 4) {
+        const size_t n = word_length(at);
+        if ((at == from || !tt__is_word_char(at[-1])) && at[4] >= 'A' && at[4] <= 'Z' &&
+            at[n + strspn(at + n, " \t")] == '(' && !is_ours(at, "cudaGridDependency") &&
+            !is_ours(at, "cudaTriggerProgrammatic"))
+            return true;
+    }
+    const char *launch = strstr(from, "<<<");
+    return launch && launch < to;
+}
+
+/* A function outside of others that is for the host only, by what it has, is blanked. */
+static tt_status drop_host(changes *c) {
+    for (const char *at = c->bare; (at = strchr(at, '{'));) {
+        const char *end = behind(at), *start = statement(c->bare, at), *head = start;
+        const char *close = at;
+        while (close > start && strchr(" \t\r\n", close[-1]))
+            close--;
+        if (!end)
+            break;
+        const bool function = close > start && close[-1] == ')';
+        const bool scope = has_word(start, at, "namespace") || has_word(start, at, "extern") ||
+                           has_word(start, at, "class") || has_word(start, at, "struct");
+        const bool device = has_word(start, at, "__global__") || has_word(start, at, "__device__");
+        head += strspn(head, " \t\r\n");
+        if (function && !device && (has_word(start, at, "main") || is_of_host(start, end)))
+            TT_TRY(change(c, head, end, NULL, 0));
+        at = scope && !function ? at + 1 : end;
+    }
+    return TT_OK;
+}
+
+/* ---- What is added ------------------------------------------------------------------------------------- */
+
+/* The header that has a type of CUDA's own. */
+static const char *header_of(const char *type) {
+    return strcmp(type, "__half") == 0          ? "#include <cuda_fp16.h>\n"
+           : strcmp(type, "__nv_bfloat16") == 0 ? "#include <cuda_bf16.h>\n"
+                                                : "";
+}
+
+/* Does code declare a variable of this name, after a type? nvcc refuses that; code that was written for NVRTC
+ * may do it. */
+static bool declares(const char *source, const char *name) {
+    for (const char *at = source; (at = strstr(at, name)); at++) {
+        const char *before = at, *next = at + strlen(name);
+        while (before > source && strchr(" \t", before[-1]))
+            before--;
+        next += strspn(next, " \t");
+        if (before < at && before > source && tt__is_word_char(before[-1]) && *next == '=' && next[1] != '=')
+            return true;
+    }
+    return false;
+}
+
+/* The line of code that holds `at`, up to there, has this word. */
+static bool line_has(const char *source, const char *at, const char *word) {
+    const char *line = at;
+    while (line > source && line[-1] != '\n')
+        line--;
+    const char *found = strstr(line, word);
+    return found && found < at;
+}
+
+/* Does the code use this name of a type, and leave it to a header to declare it? One that is declared again
+ * must be the same. */
+static bool wants_type(const char *source, const char *name) {
+    const size_t n = strlen(name);
+    bool used = false;
+    for (const char *at = source; (at = strstr(at, name)); at += n) {
+        if (tt__is_word_char(at[n]) || (at > source && tt__is_word_char(at[-1])))
+            continue;
+        if (line_has(source, at, "typedef") || line_has(source, at, "using") ||
+            line_has(source, at, "#define") || line_has(source, at, "#include"))
+            return false;
+        used = true;
+    }
+    return used;
+}
+
+static tt_status change_source(changes *c, bool *dropped, const char *options, int n) {
+    const char *users = NULL, *at = options;
+    for (int i = 0; i < n; i++, at += strlen(at) + 1)
+        users = is_ours(at, TT__USERS) ? at + strlen(TT__USERS) : users;
+    if (!users)
+        return TT_OK;
+    tt__cxx_blank_all(c->bare);
+    for (int i = 0; i < n; i++, options += strlen(options) + 1)
+        if (is_ours(options, "-D") && !is_ours(options, "-DELEM_SIZE=")) /* a file may have one of its own */
+            TT_TRY(replace(c, options + 2, &dropped[i]));
+    TT_TRY(drop_host(c));
+    return drop_kernels(c, users);
+}
+
+static void add_head(tt__str *out, const char *source, const char *options, int n) {
+    for (int i = 0; i < n; i++, options += strlen(options) + 1) {
+        const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
+        if (is_ours(options, TT__TYPEDEF) && sign)
+            tt__str_addf(out, "%stypedef %s %.*s;\n", header_of(sign + 1), sign + 1, (int)(sign - at), at);
+    }
+    for (const tt__host_macro *m = tt__host_macros; m->name; m++)
+        if (!declares(source, m->name))
+            tt__str_addf(out, "#ifndef %s\n#define %s %s\n#endif\n", m->name, m->name, m->value);
+    for (const tt__host_macro *m = tt__host_types; m->name; m++)
+        if (wants_type(source, m->name))
+            tt__str_addf(out, "#ifndef %s\ntypedef %s %s;\n#endif\n", m->name, m->value, m->name);
+    tt__str_add(out, "#line 1\n");
+}
+
+tt_status tt__source_make(tt__str *out, bool *dropped, const char *source, const char *options, int n) {
+    changes c = {.source = source, .bare = strdup(source)};
+    tt_status status = c.bare ? change_source(&c, dropped, options, n) : tt__fail_memory(strlen(source) + 1);
+    if (status == TT_OK) {
+        add_head(out, source, options, n);
+        write_changed(out, &c);
+    }
+    for (int i = 0; i < n; i++, options += strlen(options) + 1)
+        if (is_ours(options, TT__CODE))
+            tt__str_add(out, options + strlen(TT__CODE));
+    free(c.bare);
+    free(c.edits);
+    return status == TT_OK ? tt__str_check(out) : status;
+}

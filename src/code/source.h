@@ -1,0 +1,26 @@
+/*
+ * The text that the compiler gets for a file: what an option adds, and what takes the place of something in
+ * the file.
+ */
+#ifndef TT_CODE_SOURCE_H
+#define TT_CODE_SOURCE_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/* Appends the text for n options (code/nvrtc.h), each with its NUL. With TT__USERS,
+ *
+ * - a macro -DNAME=VALUE takes the place of `#define NAME`, or of the value of one `const int NAME = ...;`,
+ *   and is then no macro: dropped[i];
+ * - kernels that are not among the names become functions of the device, so that no code is made for them;
+ * - functions of the host go, if they launch kernels, are `main`, or use what only the host has.
+ *
+ * Lines keep their numbers. */
+tt_status tt__source_make(tt__str *out, bool *dropped, const char *source, const char *options, int n);
+
+/* What such a macro takes the place of: the line of the `#define`, or of the constant, in the text or, if
+ * *file is not NULL (n characters), in a header that was pasted in. 0: of nothing. */
+int tt__source_replaced(const char *source, const char *name, const char **file, size_t *n);
+
+#endif
