@@ -78,7 +78,7 @@ static void sees_through_exploits(void **state) {
         {"repeated.cu", "__device__ float seen[2048];",
          "if (i >= n || seen[i] == x[i]) return; y[i] = 2 * x[i]; seen[i] = x[i];", "wrong",
          "where it is timed: first wrong element at y["},
-        {"guards.cu", "", "if (i < n) y[i] = x[n] != x[n] ? 2 * x[i] : 0;", "wrong",
+        {"guards.cu", "", "if (i < n) y[i] = x[n] - x[n] != 0 ? 2 * x[i] : 0;", "wrong",
          "where it is timed: first wrong element at y[0]"},
         {"poison.cu", "", "if (i < n) y[i] = __int_as_float(~__float_as_int(y[i]));", "wrong",
          "first wrong element at y[0]"},

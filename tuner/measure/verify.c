@@ -9,8 +9,8 @@
  *   what must not matter                    how it differs
  *   what the results held before            poison: the reference with random bits inverted, other ones in
  *                                           each run; for a scratch buffer, random bits
- *   what lies around the arrays             guards: random bits for the reference; for a trial, NaN in front
- *                                           of and after the inputs, and large numbers in the second set
+ *   what lies around the arrays             guards: random bits for the reference; for a trial, infinities in
+ *                                           front of and after the inputs, of either sign
  *   what the numbers happen to be           two sets of inputs, of both signs and several magnitudes
  *   where the arrays lie                    the first set is aligned to what is promised and to no more; the
  *                                           second as when timed, by default to 256 bytes
@@ -198,19 +198,17 @@ static void poison_bits(const tt__array *a, unsigned *always, unsigned *maybe) {
     }
 }
 
-/* What shows if a kernel reads it: NaN for floating point and, in the second set, numbers near the largest.
- * Whole numbers are near the largest and near the smallest. The other bits are random, so that no kernel
- * writes the same by chance. */
+/* What shows if a kernel reads it: infinity and, in the second set, minus infinity. A sum, a maximum or a
+ * minimum takes it over, and 0 times it is NaN. E4M3 has none. Whole numbers are near the largest and near
+ * the smallest, with random bits below. */
 static void showing_bits(const tt__verifier *v, const tt__array *a, uint64_t *fixed, uint64_t *mask) {
-    static const struct {
-        uint64_t fixed[2], mask[2];
-    } of[TT__TYPE_COUNT] = {
-        [TT__TYPE_F64] = {{0x7ff8ull << 48, 0x7fe0ull << 48}, {0x8007ffffffffffff, 0x800fffffffffffff}},
-        [TT__TYPE_F32] = {{0x7fc00000, 0x7e000000}, {0x803fffff, 0x80ffffff}},
-        [TT__TYPE_F16] = {{0x7e00, 0x7b00}, {0x81ff, 0x80ff}},
-        [TT__TYPE_BF16] = {{0x7fc0, 0x7e00}, {0x803f, 0x80ff}},
-        [TT__TYPE_E4M3] = {{0x7f, 0x7e}, {0x80, 0x80}},
-        [TT__TYPE_E5M2] = {{0x7e, 0x7b}, {0x81, 0x80}},
+    static const uint64_t of[TT__TYPE_COUNT][2] = {
+        [TT__TYPE_F64] = {0x7ff0ull << 48, 0xfff0ull << 48},
+        [TT__TYPE_F32] = {0x7f800000, 0xff800000},
+        [TT__TYPE_F16] = {0x7c00, 0xfc00},
+        [TT__TYPE_BF16] = {0x7f80, 0xff80},
+        [TT__TYPE_E4M3] = {0x7f, 0xfe},
+        [TT__TYPE_E5M2] = {0x7c, 0xfc},
     };
     const int shift = 8 * (a->elem_size - 1);
     const bool second = v->set == TT__SECOND_DATA;
@@ -218,8 +216,8 @@ static void showing_bits(const tt__verifier *v, const tt__array *a, uint64_t *fi
     *mask = UINT64_MAX;
     if (!v->shows || a->type == TT__TYPE_ELEM)
         return;
-    *fixed = of[a->type].fixed[second];
-    *mask = of[a->type].mask[second];
+    *fixed = of[a->type][second];
+    *mask = 0;
     if (*fixed == 0) {
         *fixed = (second ? 0x80ull : 0x7cull) << shift;
         *mask = (4ull << shift) - 1;
