@@ -121,6 +121,7 @@ typedef struct result {
     int problem;
     tt__trial trial;
     tt__str config;
+    tt__member configuration, times, runtimes, measurements; /* of the file */
 } result;
 
 #define TIME_MAX_MS 1e9
@@ -169,31 +170,90 @@ static tt_status on_runtime(tt__import *m, void *user, const tt__member *v) {
     tt__trial *t = &((result *)user)->trial;
     if (m->foreign && t->n_samples == TT__SAMPLES_MAX) /* the first ones will do */
         return TT_OK;
-    if (!is_number(v) || !(v->number >= 0 && v->number <= TIME_MAX_MS))
+    const double ms = v->number * (m->foreign ? m->ms_per_unit : 1);
+    if (!is_number(v) || !(ms >= 0 && ms <= TIME_MAX_MS))
         return tt__fail(TT_E_INVALID, "times.runtimes[%lld] is %.40s: expected milliseconds, 0 to %g",
                         (long long)v->index, is_number(v) ? v->json : v->type, TIME_MAX_MS);
     if (t->n_samples == TT__SAMPLES_MAX)
         return tt__fail(TT_E_INVALID, "times.runtimes has more than %d members", TT__SAMPLES_MAX);
-    t->samples_us[t->n_samples++] = (float)(v->number * 1e3);
+    t->samples_us[t->n_samples++] = (float)(ms * 1e3);
     return TT_OK;
 }
 
-/* Here the key is the measurement's name. Type and value are those of its "value". */
+/* A member of measurements: its name, and its value. */
+typedef struct measurement {
+    bool named, time, regs;
+    const char *type; /* of the value; NULL: it has none */
+    double number;
+    char text[48];
+} measurement;
+
+static tt_status on_measured(tt__import *m, void *user, const tt__member *v) {
+    measurement *x = user;
+    (void)m;
+    if (strcmp(v->key, "name") == 0 && !x->named) {
+        x->named = true;
+        x->time = strcmp(v->type, "text") == 0 && strcmp(v->json, "time") == 0;
+        x->regs = strcmp(v->type, "text") == 0 && strcmp(v->json, "registers") == 0;
+    } else if (strcmp(v->key, "value") == 0 && !x->type) {
+        x->type = v->type;
+        x->number = v->number;
+        snprintf(x->text, sizeof x->text, "%.40s", is_number(v) ? v->json : v->type);
+    }
+    return TT_OK;
+}
+
 static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) {
     tt__trial *t = &((result *)user)->trial;
-    bool time = v->key && strcmp(v->key, "time") == 0, regs = v->key && strcmp(v->key, "registers") == 0;
-    double most = time ? TIME_MAX_MS : 1e6;
-    bool none = m->foreign && (t->status != TT__TRIAL_OK || strcmp(v->type, "null") == 0);
-    if ((!time && !regs) || (none && !is_number(v))) /* a failed trial has a word there */
+    measurement x = {.text = "missing"};
+    if (strcmp(v->type, "object") != 0)
         return TT_OK;
-    if (!is_number(v) || !(v->number >= 0 && v->number <= most))
-        return tt__fail(TT_E_INVALID, "measurements: %s is %.40s: expected a number from 0 to %g", v->key,
-                        is_number(v) ? v->json : v->type, most);
-    if (time)
-        t->time_us = v->number * 1e3;
+    TT_TRY(tt__import_walk(m, v, on_measured, &x));
+    const char *type = x.type ? x.type : "missing";
+    const double most = x.time ? TIME_MAX_MS : 1e6,
+                 value = x.number * (x.time && m->foreign ? m->ms_per_unit : 1);
+    const bool number = strcmp(type, "real") == 0 || strcmp(type, "integer") == 0;
+    bool none = m->foreign && (t->status != TT__TRIAL_OK || strcmp(type, "null") == 0);
+    if ((!x.time && !x.regs) || (none && !number)) /* a failed trial has a word there */
+        return TT_OK;
+    if (!number || !(value >= 0 && value <= most))
+        return tt__fail(TT_E_INVALID, "measurements: %s is %s: expected a number from 0 to %g",
+                        x.time ? "time" : "registers", x.text, most);
+    if (x.time)
+        t->time_us = value * 1e3;
     else
-        t->regs = (int)v->number;
+        t->regs = (int)value;
     return TT_OK;
+}
+
+/* The first of each name counts. */
+static void keep(tt__member *out, const tt__member *v, const char *name) {
+    if (!out->type && strcmp(v->key, name) == 0)
+        *out = *v;
+}
+
+static tt_status on_top(tt__import *m, void *user, const tt__member *v) {
+    result *r = user;
+    (void)m;
+    keep(&r->configuration, v, "configuration");
+    keep(&r->times, v, "times");
+    keep(&r->measurements, v, "measurements");
+    return TT_OK;
+}
+
+static tt_status on_time(tt__import *m, void *user, const tt__member *v) {
+    (void)m;
+    keep(&((result *)user)->runtimes, v, "runtimes");
+    return TT_OK;
+}
+
+static tt_status walk_member(tt__import *m, const tt__member *of, const char *name, const char *type,
+                             tt__member_fn fn, void *user) {
+    if (!of->type || strcmp(of->type, "null") == 0)
+        return TT_OK;
+    if (strcmp(of->type, type) != 0)
+        return tt__fail(TT_E_INVALID, "%s is %s: expected an %s", name, of->type, type);
+    return tt__import_walk(m, of, fn, user);
 }
 
 /* `status` is ours and precise. `invalidity` is from T4 and always there. */
@@ -272,7 +332,8 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
         return tt__fail(TT_E_INVALID, "stage is \"%s\": expected screen or final", r->stage);
     TT_TRY(find_status(r, &r->trial.status));
     read_reason(&r->trial);
-    TT_TRY(tt__import_walk_text(m, m->config, v->json, v->len, on_parameter, r));
+    TT_TRY(tt__import_walk(m, v, on_top, r));
+    TT_TRY(walk_member(m, &r->configuration, "configuration", "object", on_parameter, r));
     TT_TRY(tt__str_check(&r->config));
     if (r->config.len >= TT__CONFIG_MAX)
         return tt__fail(TT_E_INVALID, "configuration has %zu bytes: expected less than %d", r->config.len,
@@ -280,8 +341,9 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
     TT_TRY(tt__check_kernel(r->kernel));
     TT_TRY(tt__check_config(tt__str_text(&r->config)));
     TT_TRY(fit(m, r));
-    TT_TRY(tt__import_walk_text(m, m->runtimes, v->json, v->len, on_runtime, r));
-    TT_TRY(tt__import_walk_text(m, m->measurements, v->json, v->len, on_measurement, r));
+    TT_TRY(walk_member(m, &r->times, "times", "object", on_time, r));
+    TT_TRY(walk_member(m, &r->runtimes, "times.runtimes", "array", on_runtime, r));
+    TT_TRY(walk_member(m, &r->measurements, "measurements", "array", on_measurement, r));
     if (m->foreign)
         fill_time(&r->trial);
     if (r->trial.status == TT__TRIAL_OK && !(r->trial.time_us >= TIME_MIN_US))
@@ -316,35 +378,11 @@ static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
     return status;
 }
 
-/* Times become milliseconds. CASE guards json_extract, which fails on anything but JSON. A WHERE clause has
- * no guaranteed order. */
-static tt_status prepare_times(tt__import *m) {
-#define MEMBER(name) "CASE type WHEN 'object' THEN json_extract(value, '$." name "') END"
-#define IS_NUMBER    "IN ('integer', 'real')"
-    const char *scale = m->foreign ? m->ms_per_unit : "1";
-    char sql[640];
-    snprintf(sql, sizeof sql,
-             "SELECT key, type, CASE WHEN type " IS_NUMBER " THEN value * %s ELSE value END"
-             " FROM json_each(?1, '$.times.runtimes')",
-             scale);
-    TT_TRY(tt__import_prepare(m, &m->runtimes, sql));
-    snprintf(sql, sizeof sql,
-             "SELECT name, coalesce(kind, 'missing'), CASE WHEN name = 'time' AND kind " IS_NUMBER
-             " THEN number * %s ELSE number END FROM (SELECT " MEMBER("name") " AS name, " MEMBER(
-                 "value") " AS number, CASE type WHEN 'object' THEN json_type(value, '$.value') END AS kind"
-                          " FROM json_each(?1, '$.measurements'))",
-             scale);
-    return tt__import_prepare(m, &m->measurements, sql);
-}
-
 static tt_status read_results(tt__import *m) {
     m->result = m->foreign ? tt__fields_prepare_json(m->db, foreign_fields, FOREIGN_FIELDS)
                            : tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
     if (!m->result)
         return tt__fail_memory(0);
-    TT_TRY(
-        tt__import_prepare(m, &m->config, "SELECT key, type, value FROM json_each(?1, '$.configuration')"));
-    TT_TRY(prepare_times(m));
     return tt__import_walk_part(m, m->cache ? TT__PART_CACHE : TT__PART_RESULTS, on_result, NULL);
 }
 
@@ -412,13 +450,13 @@ tt_status tt__import_read(tt__import *m) {
     sqlite3_finalize(m->member);
     sqlite3_finalize(m->entry);
     sqlite3_finalize(m->result);
-    sqlite3_finalize(m->config);
-    sqlite3_finalize(m->runtimes);
-    sqlite3_finalize(m->measurements);
+    sqlite3_finalize(m->string);
     free(m->problems);
     tt__str_free(&m->text);
     tt__str_free(&m->rest);
     tt__str_free(&m->names);
+    tt__str_free(&m->key);
+    tt__str_free(&m->value);
     return status;
 }
 

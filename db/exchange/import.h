@@ -31,9 +31,9 @@ typedef struct tt__import {
     tt__recording *r;
     const tt__foreign *foreign; /* NULL once the file is known to be ours */
     sqlite3 *db;
-    int format;              /* metadata.format */
-    const char *ms_per_unit; /* for files of other tuners, as SQL */
-    bool cache; /* it is a cache file of Kernel Tuner, with these names of parameters, a JSON array */
+    int format;         /* metadata.format */
+    double ms_per_unit; /* for files of other tuners */
+    bool cache;         /* it is a cache file of Kernel Tuner, with these names of parameters, a JSON array */
     tt__str names;
     const char *path;
     tt__str text; /* the whole file */
@@ -50,8 +50,10 @@ typedef struct tt__import {
     sqlite3_stmt *asked;  /* the last tt__import_ask */
     sqlite3_stmt *member; /* is it JSON, and of which type? */
     sqlite3_stmt *entry;  /* converts a member of a cache to T4 */
-    sqlite3_stmt *result, *config, *runtimes, *measurements;
-    char place[64]; /* the place that is being read: "results[17]" */
+    sqlite3_stmt *string; /* the text of a string that has escapes */
+    sqlite3_stmt *result;
+    tt__str key, value; /* of the last member */
+    char place[64];     /* the place that is being read: "results[17]" */
 } tt__import;
 
 typedef struct tt__member {
@@ -85,9 +87,9 @@ tt_status tt__import_tell(tt__import *m);
 tt_status tt__import_convert(tt__import *m, const tt__member *v, tt__member *out);
 /* Reads the GPU from a file of another tuner. */
 tt_status tt__import_foreign_gpu(tt__import *m);
-/* Calls `fn` for every row (key, type, value) of a statement. Its ?1 is the text `json`. */
-tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *json, int len, tt__member_fn fn,
-                               void *user);
+/* Calls `fn` for every member of an object or array that is JSON. Key and value are valid until the next
+ * member is read, in whatever walk; the text of an object or array stays. */
+tt_status tt__import_walk(tt__import *m, const tt__member *of, tt__member_fn fn, void *user);
 /* Calls `fn` for every member of an object in the rest of the file. TT_E_INVALID: it is not there. */
 tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user);
 /* Calls `fn` for every member of a part. Its keys are not read. TT_E_INVALID: it is not there, or a member is

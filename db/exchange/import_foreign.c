@@ -71,7 +71,7 @@ static tt_status begin_cache(tt__import *m) {
                           &names));
     tt__str_add(&m->names, names ? names : "");
     m->cache = true;
-    m->ms_per_unit = "1";
+    m->ms_per_unit = 1;
     TT_TRY(tt__str_check(&m->names));
     return tt__import_prepare(m, &m->entry, entry_as_t4);
 }
@@ -89,21 +89,23 @@ tt_status tt__import_convert(tt__import *m, const tt__member *v, tt__member *out
 
 static tt_status read_unit(tt__import *m) {
     static const struct {
-        const char *unit, *ms;
-    } units[] = {{"milliseconds", "1"}, {"miliseconds", "1"},     {"ms", "1"},    {"seconds", "1e3"},
-                 {"s", "1e3"},          {"microseconds", "1e-3"}, {"us", "1e-3"}, {"nanoseconds", "1e-6"},
-                 {"ns", "1e-6"}};
+        const char *unit;
+        double ms;
+    } units[] = {{"milliseconds", 1}, {"miliseconds", 1},     {"ms", 1},    {"seconds", 1e3},
+                 {"s", 1e3},          {"microseconds", 1e-3}, {"us", 1e-3}, {"nanoseconds", 1e-6},
+                 {"ns", 1e-6}};
     const char *unit;
     TT_TRY(tt__import_ask(m, "SELECT json_extract(?1, '$.metadata.timeunit')", &unit));
-    m->ms_per_unit = unit ? NULL : "1";
+    m->ms_per_unit = unit ? 0 : 1;
     for (size_t i = 0; unit && i < TT__COUNT(units); i++)
         if (tt__same_letters(unit, units[i].unit))
             m->ms_per_unit = units[i].ms;
-    return m->ms_per_unit ? TT_OK
-                          : tt__fail(TT_E_INVALID,
-                                     "%s: metadata.timeunit is \"%.40s\": expected seconds, milliseconds, "
-                                     "microseconds or nanoseconds",
-                                     m->path, unit);
+    return m->ms_per_unit > 0
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "%s: metadata.timeunit is \"%.40s\": expected seconds, milliseconds, "
+                          "microseconds or nanoseconds",
+                          m->path, unit);
 }
 
 static tt_status fail_stranger(const tt__import *m, bool ktt) {

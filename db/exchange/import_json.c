@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "db/exchange/import.h"
 
 tt_status tt__import_sql_failed(tt__import *m) {
@@ -30,38 +31,6 @@ tt_status tt__import_ask(tt__import *m, const char *sql, const char **text) {
     return TT_OK;
 }
 
-/* Steps through rows of (key, type, value), and resets the statement. */
-static tt_status walk(tt__import *m, sqlite3_stmt *stmt, tt__member_fn fn, void *user) {
-    tt_status status = TT_OK;
-    int rc;
-    for (int64_t i = 0; (rc = sqlite3_step(stmt)) == SQLITE_ROW && status == TT_OK; i++) {
-        tt__member v = {.index = i,
-                        .key = sqlite3_column_type(stmt, 0) == SQLITE_TEXT ? tt__db_text(stmt, 0) : NULL,
-                        .type = tt__db_text(stmt, 1),
-                        .number = sqlite3_column_double(stmt, 2)};
-        v.json = tt__db_text(stmt, 2);
-        v.len = sqlite3_column_bytes(stmt, 2);
-        if (!v.json)
-            v.json = ""; /* null */
-        status = v.type ? fn(m, user, &v) : tt__fail_memory(0);
-        if (status != TT_OK)
-            break;
-    }
-    if (status == TT_OK && rc != SQLITE_DONE)
-        status = tt__import_sql_failed(m);
-    sqlite3_reset(stmt);
-    return status;
-}
-
-tt_status tt__import_walk_text(tt__import *m, sqlite3_stmt *stmt, const char *json, int len, tt__member_fn fn,
-                               void *user) {
-    if (sqlite3_bind_text(stmt, 1, json, len, SQLITE_STATIC) != SQLITE_OK)
-        return tt__import_sql_failed(m);
-    tt_status status = walk(m, stmt, fn, user);
-    sqlite3_clear_bindings(stmt);
-    return status;
-}
-
 /* TT_E_INVALID: there is no such object or array. */
 static tt_status want(tt__import *m, const char *where, const char *type) {
     const char *actual = NULL;
@@ -72,17 +41,6 @@ static tt_status want(tt__import *m, const char *where, const char *type) {
         return tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
                         where, actual ? actual : "missing", type);
     return TT_OK;
-}
-
-tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user) {
-    sqlite3_stmt *stmt = NULL;
-    char sql[96];
-    TT_TRY(want(m, where, "object"));
-    snprintf(sql, sizeof sql, "SELECT key, type, value FROM json_each(?1, '$.%s')", where);
-    TT_TRY(tt__import_prepare(m, &stmt, sql));
-    tt_status status = tt__import_walk_text(m, stmt, m->rest.text, (int)m->rest.len, fn, user);
-    sqlite3_finalize(stmt);
-    return status;
 }
 
 /* ---- Parts ------------------------------------------------------------------------------------------- */
@@ -240,6 +198,84 @@ static const char *skip_key(const char *at, const char *end) {
     const char *value = *at == '"' ? end_of_string(at, end) : NULL;
     value = value ? skip_blanks(value + 1, end) : end;
     return value < end && *value == ':' ? skip_blanks(value + 1, end) : at;
+}
+
+/* The text of a string with its quotes. */
+static tt_status read_string(tt__import *m, tt__str *out, const char *at, const char *end) {
+    tt_status status = TT_OK;
+    out->len = 0;
+    if (!memchr(at, '\\', (size_t)(end - at))) {
+        tt__str_addn(out, at + 1, (size_t)(end - at) - 2);
+        return tt__str_check(out);
+    }
+    if (!m->string)
+        TT_TRY(tt__import_prepare(m, &m->string, "SELECT json_extract(?1, '$')"));
+    if (sqlite3_bind_text(m->string, 1, at, (int)(end - at), SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(m->string) == SQLITE_ROW && tt__db_text(m->string, 0))
+        tt__str_addn(out, tt__db_text(m->string, 0), (size_t)sqlite3_column_bytes(m->string, 0));
+    else
+        status = tt__import_sql_failed(m);
+    sqlite3_reset(m->string);
+    return status == TT_OK ? tt__str_check(out) : status;
+}
+
+static tt_status read_value(tt__import *m, tt__member *v, const char *at, const char *end) {
+    v->json = at;
+    v->len = (int)(end - at);
+    if (*at == '{' || *at == '[') {
+        v->type = *at == '{' ? "object" : "array";
+        return TT_OK;
+    }
+    m->value.len = 0;
+    if (*at == '"') {
+        v->type = "text";
+        TT_TRY(read_string(m, &m->value, at, end));
+    } else if (*at == 't' || *at == 'f') {
+        v->type = *at == 't' ? "true" : "false";
+        v->number = *at == 't';
+        tt__str_add(&m->value, *at == 't' ? "1" : "0");
+    } else if (*at == 'n') {
+        v->type = "null";
+        tt__str_add(&m->value, "");
+    } else {
+        tt__str_addn(&m->value, at, (size_t)(end - at));
+        v->type = strpbrk(tt__str_text(&m->value), ".eE") ? "real" : "integer";
+        v->number = tt__strtod(tt__str_text(&m->value), NULL);
+    }
+    v->json = tt__str_text(&m->value);
+    v->len = (int)m->value.len;
+    return tt__str_check(&m->value);
+}
+
+tt_status tt__import_walk(tt__import *m, const tt__member *of, tt__member_fn fn, void *user) {
+    const char *end = of->json + of->len - 1, *at = skip_blanks(of->json + 1, end);
+    for (int64_t i = 0; at < end; i++) {
+        const char *last = end_of_member(at, end), *value_end = last;
+        tt__member v = {.index = i};
+        if (*of->json == '{') {
+            TT_TRY(read_string(m, &m->key, at, end_of_string(at, end) + 1));
+            v.key = tt__str_text(&m->key);
+            at = skip_key(at, last);
+        }
+        while (value_end > at && strchr(" \t\r\n", value_end[-1]))
+            value_end--;
+        TT_TRY(read_value(m, &v, at, value_end));
+        TT_TRY(fn(m, user, &v));
+        at = last < end ? skip_blanks(last + 1, end) : end;
+    }
+    return TT_OK;
+}
+
+tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user) {
+    tt__member all = {.key = NULL};
+    char sql[96];
+    TT_TRY(want(m, where, "object"));
+    snprintf(sql, sizeof sql, "SELECT json_extract(?1, '$.%s')", where);
+    TT_TRY(tt__import_ask(m, sql, &all.json));
+    if (!all.json)
+        return tt__fail_memory(m->rest.len);
+    all.len = sqlite3_column_bytes(m->asked, 0);
+    return tt__import_walk(m, &all, fn, user);
 }
 
 static tt_status take_member(tt__import *m, tt__member *v, tt__member_fn fn, void *user) {

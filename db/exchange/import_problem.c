@@ -77,10 +77,7 @@ static tt_status on_member(tt__import *m, void *user, const tt__member *v) {
 }
 
 static tt_status read_flat(tt__import *m, const tt__member *v, tt__problem *out) {
-    sqlite3_stmt *stmt = NULL;
-    TT_TRY(tt__import_prepare(m, &stmt, "SELECT key, type, value FROM json_each(?1)"));
-    tt_status status = tt__import_walk_text(m, stmt, v->json, v->len, on_member, out);
-    sqlite3_finalize(stmt);
+    tt_status status = tt__import_walk(m, v, on_member, out);
     if (status == TT_OK && !*out->op)
         status = tt__fail(TT_E_INVALID, "op is missing");
     return status;

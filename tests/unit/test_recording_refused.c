@@ -166,7 +166,7 @@ static void refuses_bad_files(void **state) {
         {"\"times\":{", "\"times\":7,\"timex\":{", "results[1]: times.compilation_time is missing"},
         {"[0.5]", "[0.5,\"x\"]", "results[1]: times.runtimes[1] is text"},
         {"[0.5]", "[-1]", "results[1]: times.runtimes[0] is -1"},
-        {"[0.5]", "[1e300]", "results[1]: times.runtimes[0] is 1.0e+300"},
+        {"[0.5]", "[1e300]", "results[1]: times.runtimes[0] is 1e300"},
         {"[0.5]", "[[1]]", "results[1]: times.runtimes[0] is array"},
         {"\"value\":0.5", "\"value\":\"0.5\"", "results[1]: measurements: time is text"},
         {"\"value\":0.5", "\"value\":0", "results[1]: measurements has no time above 0"},
