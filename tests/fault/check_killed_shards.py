@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""check_killed_shards.py TUNE: kill -9 of any process of a sharded run, at random moments, loses nothing.
+"""check_killed_shards.py TUNE [MOMENTS]: kill -9 of any process of a sharded run, at random moments, loses nothing.
 
 Three shards run at once on the CPU stand-ins ($HOSTCUDA_DIR), and are merged. At each moment one process dies: a tuner, its
-GPU worker, a compiler, or the merge. The same commands then go on. Eight moments; with TT_LONG=1, 100.
+GPU worker, a compiler, or the merge. The same commands then go on. Eight moments; with TT_LONG=1,
+MOMENTS or 100.
 """
 import os
 import pathlib
@@ -15,7 +16,7 @@ import tempfile
 import time
 
 SHARDS, SIZES = 3, "33,34,35,37,38"
-moments = 100 if os.environ.get("TT_LONG") else 8
+moments = int((sys.argv[2:] or ["100"])[0]) if os.environ.get("TT_LONG") else 8
 tune = os.path.abspath(sys.argv[1])
 stand_ins = os.environ["HOSTCUDA_DIR"]
 # LeakSanitizer looks for leaks in a process of its own, and waits forever if that one is killed.
