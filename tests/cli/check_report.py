@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import subprocess
 import sys
@@ -88,7 +89,14 @@ def check_recording():
     page = check_page(text)
     assert sum(name.startswith("Best so far over") for name in page.names) == 5, page.names
     assert "transpose 4096x4096" in page.shown and "READ_RUN=256" in page.shown and "580.159.04" in page.shown
-    one = check_page(run(recording, "--sizes", "4096"))
+    assert {"winners", "environment"} <= set(page.links) and "5 problems in detail" in page.shown, page.links
+    bold = run(recording, "--sizes", "4096")
+    panels = re.split('class="label"[^>]*>', bold.split('aria-label="Effect of ')[1].split("</svg>")[0])[1:]
+    chosen = [(panel.split("<")[0], re.findall('chosen"[^>]*>([^<]*)<', panel)) for panel in panels]
+    config = json.loads(run(recording, "--json", "--sizes", "4096"))["gpus"][0]["problems"][0]["config"]
+    assert chosen and all(values in ([], [str(config[name])]) for name, values in chosen), (chosen, config)
+    assert sum(map(len, (values for _, values in chosen))) > 2, chosen
+    one = check_page(bold)
     for name in "time", "GB/s", "of the copy", "of the peak", "tried", "failed":
         assert name in one.shown, name
     assert len(one.names) < len(page.names) and "8192x8192" not in one.shown
@@ -136,6 +144,9 @@ def check_changes(folder):
     assert changes[8192]["verdict"] == "within_noise" and changes[8192]["changed"] == "nothing", changes
     page = check_page(run(recording, slower))
     assert "0 faster, 1 slower, 4 within the noise" in page.shown, page.shown[:2000]
+    both = run(recording, root / "recordings/h100.json")
+    assert "Two GPUs compared" in check_page(both).shown and "What changed" not in both
+    assert "on the second " in both and "class=worse" not in both and "class=good" not in both
     back = json.loads(run(slower, recording, "--json"))["changes"]
     assert [c["verdict"] for c in back].count("faster") == 1, back
 
@@ -298,7 +309,7 @@ def check_unsolved(folder):
         db.execute("UPDATE trial SET status = 3, reason = 'first <wrong> element' WHERE " + of.format(4096))
         db.commit()
     page = check_page(run(store))
-    shown = page.shown.split("Without a winner")[1]
+    shown = page.shown.split("Without a winner")[-1]
     assert "2 problems were tried" in shown and f"4096x4096{n}{n}" in shown and "wrong_result: first <wrong> element" in shown, shown[:500]
     assert "check the kernel against its reference" in shown and "tune --op transpose --problem rows=4096,cols=4096" in shown
     assert "the run ended before its finals" in shown

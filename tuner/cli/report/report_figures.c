@@ -105,11 +105,25 @@ static double on_average(const tt__details *d, size_t p, size_t v) {
     return exp(d->importance->effect[p][v] - least);
 }
 
+/* The value that the winner has; param->n: none of these. */
+static size_t winners_value(const tt__details *d, const tt__report_param *param) {
+    char one[2 * TT__NAME_MAX + 4], whole[TT__CONFIG_MAX + 2];
+    size_t v = 0;
+    snprintf(whole, sizeof whole, " %s ", d->w->config);
+    for (; v < param->n; v++) {
+        snprintf(one, sizeof one, " %s=%s ", param->name, param->values[v].text);
+        if (strstr(whole, one))
+            break;
+    }
+    return v;
+}
+
 static void draw_panel(tt__str *out, const tt__details *d, size_t p, double left, double top, double high) {
     const tt__report_param *param = &d->params[p];
     tt__axis y = {1, high, top + 24 + PANEL_PLOT - 8, top + 28, true};
     tt__axis x = {0, (double)param->n - 1, left + 14, left + 150, false};
     double best = param->values[param->best].best;
+    const size_t chosen = winners_value(d, param);
     tt__svg_text(out, left, top + 13, "label", "%.14s", param->name);
     tt__svg_text(out, left + 164, top + 13, "value end", "+%.0f%%", (param->cost - 1) * 100);
     tt__svg_line(out, left, y.from, left + 164, y.from, "grid");
@@ -125,13 +139,12 @@ static void draw_panel(tt__str *out, const tt__details *d, size_t p, double left
     size_t every = (param->n + LABELS_MAX - 1) / LABELS_MAX;
     for (size_t v = 0; v < param->n; v++) {
         double at = tt__axis_at(&x, (double)v);
-        if (v == param->best || param->n <= 24)
-            tt__svg_dot(out, at, tt__axis_at(&y, param->values[v].best / best), v == param->best ? 4 : 2.5,
-                        v == param->best ? "mark" : "fill");
+        if (v == chosen || param->n <= 24)
+            tt__svg_dot(out, at, tt__axis_at(&y, param->values[v].best / best), v == chosen ? 4 : 2.5,
+                        v == chosen ? "mark" : "fill");
         if (v % every == 0)
-            tt__svg_text(out, at, top + 24 + PANEL_PLOT + 8,
-                         v == param->best ? "tick mid chosen" : "tick mid", "%.*s", LABEL_CHARS,
-                         param->values[v].text);
+            tt__svg_text(out, at, top + 24 + PANEL_PLOT + 8, v == chosen ? "tick mid chosen" : "tick mid",
+                         "%.*s", LABEL_CHARS, param->values[v].text);
     }
 }
 
@@ -157,7 +170,7 @@ void tt__figure_effects(tt__str *out, const tt__details *d) {
     tt__figure_open(
         out, n < all ? "Effect of the six that matter most" : "Effect of each parameter",
         "Solid: the best trial with each value. Dotted: the average. Higher is slower, on one scale. "
-        "The figure is what the worst value costs when all else is tuned.");
+        "Bold is the winner's value. The number is what the worst value costs when all else is tuned.");
     tt__svg_open(out, (double)((n + 1) / 2 * PANEL), name);
     for (size_t i = 0; i < n; i++)
         draw_panel(out, d, shown[i], i % 2 ? 190 : 0, (double)(i / 2 * PANEL), high);

@@ -128,9 +128,9 @@ add_cell(tt__str *out, const char *class, const char *fmt, ...) {
     tt__str_add(out, "</td>");
 }
 
-void tt__html_table(tt__str *out, const char *name, const char *const *titles, size_t n) {
-    tt__html_wrap(out, "<div class=scroll tabindex=0 role=region aria-label=\"", name,
-                  "\"><table><thead><tr>");
+void tt__html_table(tt__str *out, const char *name, const char *class, const char *const *titles, size_t n) {
+    tt__html_wrap(out, "<div class=scroll tabindex=0 role=region aria-label=\"", name, "\"><table");
+    tt__str_addf(out, "%s%s><thead><tr>", *class ? " class=" : "", class);
     for (size_t i = 0; i < n; i++)
         if (titles[i])
             tt__str_addf(out, "<th scope=col%s>%s</th>", *titles[i] == '#' ? " class=num" : "",
@@ -188,7 +188,7 @@ static void add_winners(tt__str *out, const tt__page *page, const tt__subject *s
     if (page->r->n > 1)
         tt__html_wrap(out, "<h3>", name, "</h3>\n");
     titles[5] = defaults ? "#vs default" : NULL;
-    tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
+    tt__html_table(out, name, "winners", titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < page->n; i++)
         if (page->items[i].s == s)
             add_winner_row(out, page->r, &page->items[i], defaults);
@@ -198,7 +198,7 @@ static void add_winners(tt__str *out, const tt__page *page, const tt__subject *s
 static void section_winners(tt__str *out, const tt__page *page) {
     if (page->n == 0)
         return;
-    tt__str_add(out, "<section><h2>All winners</h2>\n");
+    tt__str_add(out, "<section id=winners><h2>All winners</h2>\n");
     say_left_out(out, page);
     tt__str_add(out, "<div class=beside>");
     tt__figure_bandwidth(out, page);
@@ -208,6 +208,11 @@ static void section_winners(tt__str *out, const tt__page *page) {
     tt__str_add(out, "</div></div></section>\n");
 }
 
+/* Of two GPUs one is slower by what it is. That is no change to judge. */
+static bool two_gpus(const tt__change *c) {
+    return !tt__same_gpu(&c->before.gpu, &c->after.gpu);
+}
+
 static void add_change_row(tt__str *out, const tt__change *c) {
     static const char *const words[] = {"within the noise", "faster", "slower"};
     static const char *const classes[] = {"same", "good", "worse"};
@@ -215,7 +220,7 @@ static void add_change_row(tt__str *out, const tt__change *c) {
     const tt__winner *a = &c->before, *b = &c->after;
     tt__str_add(out, "<tr>");
     add_cell(out, "", "%s %s", a->problem.op, tt__html_problem(text, &a->problem));
-    add_cell(out, classes[c->kind], "%s", words[c->kind]);
+    add_cell(out, two_gpus(c) ? "" : classes[c->kind], "%s", words[c->kind]);
     add_cell(out, "", "%s", tt__change_what(c));
     add_cell(out, "num", "%s", tt__cli_time(a->time_us).text);
     add_cell(out, "num", "%s", tt__cli_time(b->time_us).text);
@@ -250,7 +255,7 @@ static tt__interval_row interval_of(const tt__change *c) {
     tt__interval_row row = {.at = c->ratio,
                             .low = c->ratio * (1 - c->noise),
                             .high = c->ratio * (1 + c->noise),
-                            .class = classes[c->kind]};
+                            .class = two_gpus(c) ? "fill" : classes[c->kind]};
     snprintf(row.label, sizeof row.label, "%s %.60s", c->before.problem.op,
              tt__html_problem(text, &c->before.problem));
     tt__format(row.value, sizeof row.value, "%+.1f%%", (c->ratio - 1) * 100);
@@ -258,13 +263,18 @@ static tt__interval_row interval_of(const tt__change *c) {
 }
 
 /* Those beyond the noise come first. */
-static void draw_changes(tt__str *out, const char *name, const changes *c, size_t n) {
-    static const char *const titles[] = {"problem", "verdict", "what changed", "#before",
-                                         "#after",  "#time",   "#noise"};
+static void draw_changes(tt__str *out, const char *name, const changes *c, size_t n, bool two) {
+    const char *const titles[] = {"problem",
+                                  "verdict",
+                                  two ? "what differs" : "what changed",
+                                  two ? "#first" : "#before",
+                                  two ? "#second" : "#after",
+                                  "#time",
+                                  "#noise"};
     tt__interval_row rows[ROWS_MAX];
     size_t shown = 0;
     tt__str_add(out, "<div class=beside>");
-    tt__figure_open(out, "Time over before",
+    tt__figure_open(out, two ? "Time of the second GPU over the first" : "Time over before",
                     "Left of 1 is faster. The bar is the noise: both runs' spread, "
                     "and 1 % between processes.");
     for (int same = 0; same < 2; same++)
@@ -272,7 +282,7 @@ static void draw_changes(tt__str *out, const char *name, const changes *c, size_
             rows[shown++] = interval_of(&c->first[same][i]);
     tt__svg_intervals(out, name, rows, shown);
     tt__figure_close(out);
-    tt__html_table(out, name, titles, sizeof titles / sizeof *titles);
+    tt__html_table(out, name, "", titles, sizeof titles / sizeof *titles);
     shown = 0;
     for (int same = 0; same < 2; same++)
         for (size_t i = 0; i < c->n[same] && shown < CHANGES_MAX; i++, shown++)
@@ -291,15 +301,20 @@ static tt_status section_changes(tt__str *out, const tt__page *page) {
         if (!c)
             return tt__fail_memory(sizeof *c);
         tt__html_subject(to, r, &r->subjects[k]);
-        snprintf(name, sizeof name, "From %s to %s", from, to);
+        const bool two = !tt__same_gpu(&r->subjects[0].gpu, &r->subjects[k].gpu);
+        snprintf(name, sizeof name, two ? "%s, and beside it %s" : "From %s to %s", from, to);
         tt_status status = find_changes(c, &r->subjects[0], &r->subjects[k]);
         const size_t faster = c->by_kind[TT__CHANGE_FASTER], slower = c->by_kind[TT__CHANGE_SLOWER],
                      same = c->by_kind[TT__CHANGE_NONE], n = faster + slower + same;
-        tt__str_add(out, "<section><h2>What changed</h2>\n<p>");
+        tt__str_addf(out, "<section%s><h2>%s</h2>\n<p>", k == 1 ? " id=changes" : "",
+                     two ? "Two GPUs compared" : "What changed");
         tt__html_text(out, name);
         if (n) {
-            tt__str_addf(out, ": %zu faster, %zu slower, %zu within the noise.</p>\n", faster, slower, same);
-            draw_changes(out, name, c, n);
+            tt__str_addf(out,
+                         two ? ": on the second %zu are faster, %zu slower, %zu within the noise.</p>\n"
+                             : ": %zu faster, %zu slower, %zu within the noise.</p>\n",
+                         faster, slower, same);
+            draw_changes(out, name, c, n, two);
         } else {
             tt__str_add(out, ": they have no problem in common.</p>\n");
         }
@@ -312,7 +327,7 @@ static tt_status section_changes(tt__str *out, const tt__page *page) {
 
 static void section_environment(tt__str *out, const tt__page *page) {
     const tt__report *r = page->r;
-    tt__str_add(out, "<section><h2>Environment</h2>\n");
+    tt__str_add(out, "<section id=environment><h2>Environment</h2>\n");
     for (size_t k = 0; k < r->n && k < SUBJECTS_MAX; k++) {
         const tt__subject *s = &r->subjects[k];
         const tt__winner *w = &s->newest;
@@ -357,6 +372,40 @@ static void section_head(tt__str *out, const tt__page *page) {
     tt__str_add(out, "</p></header>\n");
 }
 
+static void add_link(tt__str *out, bool there, const char *id, const char *text) {
+    if (there)
+        tt__str_addf(out, "<a href=\"#%s\">%s</a>\n", id, text);
+}
+
+static void section_index(tt__str *out, const tt__page *page) {
+    const tt__report *r = page->r;
+    char text[TT__HTML_PROBLEM_MAX], where[TT__HTML_SUBJECT_MAX];
+    size_t n_unsolved = 0;
+    for (size_t k = 0; k < r->n; k++)
+        n_unsolved += r->subjects[k].n_unsolved;
+    tt__str_add(out, "<nav aria-label=Contents>\n");
+    add_link(out, r->n > 1, "changes", "Compared");
+    add_link(out, page->n > 0, "winners", "All winners");
+    add_link(out, n_unsolved > 0, "unsolved", "Without a winner");
+    add_link(out, true, "environment", "Environment");
+    if (page->n_detailed)
+        tt__str_addf(out, "<details><summary>%zu problem%s in detail</summary><ul>\n", page->n_detailed,
+                     page->n_detailed == 1 ? "" : "s");
+    for (size_t i = 0; i < page->n; i++) {
+        const tt__page_item *item = &page->items[i];
+        if (!item->detailed)
+            continue;
+        tt__html_subject(where, r, item->s);
+        tt__str_add(out, "<li><a href=\"#");
+        tt__html_id(out, r, item);
+        tt__str_add(out, "\">");
+        tt__html_textf(out, "%s %s%s%s", item->w.problem.op, tt__html_problem(text, &item->w.problem),
+                       r->n > 1 ? " on " : "", r->n > 1 ? where : "");
+        tt__str_add(out, "</a></li>\n");
+    }
+    tt__str_add(out, page->n_detailed ? "</ul></details></nav>\n" : "</nav>\n");
+}
+
 static tt_status add_page(tt__str *out, const tt__page *page) {
     tt__str_add(out, "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>\n"
                      "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
@@ -366,6 +415,7 @@ static tt_status add_page(tt__str *out, const tt__page *page) {
     tt__str_addf(out, "</title>\n<style>\n%s</style></head>\n<body><main>\n",
                  tt__cli_files[TT__FILE_REPORT_CSS].source);
     section_head(out, page);
+    section_index(out, page);
     TT_TRY(section_changes(out, page));
     section_winners(out, page);
     for (size_t i = 0; i < page->n; i++)

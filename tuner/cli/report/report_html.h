@@ -35,8 +35,8 @@ void tt__html_fact(tt__str *out, const char *term, const char *fmt, ...)
 /* The anchor of a winner's section. */
 void tt__html_id(tt__str *out, const tt__report *r, const tt__page_item *item);
 
-/* Begins a table. A title with a `#` is of numbers; NULL: no such column. */
-void tt__html_table(tt__str *out, const char *name, const char *const *titles, size_t n);
+/* Begins a table of this class, or of none (""). A title with a `#` is of numbers; NULL: no such column. */
+void tt__html_table(tt__str *out, const char *name, const char *class, const char *const *titles, size_t n);
 /* The section about problems without a winner. */
 tt_status tt__html_unsolved(tt__str *out, const tt__page *page);
 /* The section about its problem. */

@@ -39,30 +39,39 @@ static void figure_limits(tt__str *out, const tt__details *d) {
              "The winner reaches %.0f GB/s; the tuned copy %.0f, the theoretical peak is %.0f", gbps, copy,
              peak);
     snprintf(note, sizeof note, "Bytes read and written a second. The tuned copy is the practical limit.%s",
-             d->subject->peaks.fp32_gflops > 0 ? "" : " Peaks are unknown: tune explain measures them.");
+             l2 > 0 ? "" : " tune explain adds the L2 cache.");
     tt__figure_open(out, "Limits", note);
     tt__svg_bars(out, name, rows, n);
     tt__figure_close(out);
 }
 
 static void figure_kernels(tt__str *out, const tt__details *d) {
+    const double least_scale = 0.05; /* less than that is hardly a difference */
     tt__bar_row rows[ROWS_MAX];
     char name[200];
     size_t n = 0;
+    double most = least_scale;
+    for (size_t i = 0; i < d->n_kernels && i < ROWS_MAX; i++)
+        most = fmax(most, d->kernels[i].best / d->best - 1);
     for (size_t i = 0; i < d->n_kernels && n < ROWS_MAX; i++) {
         const tt__report_kernel *k = &d->kernels[i];
-        rows[n] = (tt__bar_row){.size = k->best > 0 ? d->best / k->best : 0,
+        const double slower = k->best > 0 ? k->best / d->best - 1 : 0;
+        rows[n] = (tt__bar_row){.size = slower / most,
                                 .class = strcmp(k->name, d->w->kernel) == 0 ? "fill" : "other"};
         snprintf(rows[n].label, sizeof rows[n].label, "%s, %zu", k->name, k->n);
-        snprintf(rows[n++].value, sizeof rows[n].value, "%s",
-                 k->best > 0 ? tt__cli_time(k->best).text : "all failed");
+        if (k->best > 0)
+            tt__format(rows[n].value, sizeof rows[n].value, i ? "%s, +%.1f%%" : "%s",
+                       tt__cli_time(k->best).text, slower * 100);
+        else
+            tt__copy(rows[n].value, sizeof rows[n].value, "all failed");
+        n++;
     }
     if (d->n_kernels < 2)
         return;
     snprintf(name, sizeof name, "The best of %zu kernels: %s comes first", d->n_kernels, d->kernels[0].name);
     tt__figure_open(out, "Kernels",
                     "The best trial of each kernel, and how many configurations were tried. "
-                    "A longer bar is faster.");
+                    "The bar is how much slower it is than the fastest.");
     tt__svg_bars(out, name, rows, n);
     tt__figure_close(out);
 }

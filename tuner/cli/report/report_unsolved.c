@@ -65,9 +65,10 @@ tt_status tt__html_unsolved(tt__str *out, const tt__page *page) {
         n += page->r->subjects[k].n_unsolved;
     if (n == 0)
         return TT_OK;
-    tt__str_addf(out, "<section><h2>Without a winner</h2>\n<p>%zu problem%s tried, and nothing won.</p>\n", n,
-                 n == 1 ? " was" : "s were");
-    tt__html_table(out, "Problems without a winner", titles, sizeof titles / sizeof *titles);
+    tt__str_addf(
+        out, "<section id=unsolved><h2>Without a winner</h2>\n<p>%zu problem%s tried, and nothing won.</p>\n",
+        n, n == 1 ? " was" : "s were");
+    tt__html_table(out, "Problems without a winner", "", titles, sizeof titles / sizeof *titles);
     for (size_t k = 0; k < page->r->n; k++)
         TT_TRY(tt__subject_unsolved(&page->r->subjects[k], add_row, &rows));
     if (rows.n < n)
