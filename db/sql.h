@@ -50,6 +50,9 @@
     "  GROUP BY trial.problem_id, trial.stage, trial.config_id)"
 
 /* Rows of trials without a winner. */
+#define TT__PRUNED_PART "(?1 = 0 OR problem_id = ?1)" \
+    " AND (?2 = '' OR problem_id IN (SELECT problem.id FROM problem" TT__JOIN_OPERATION " WHERE operation.name = ?2))" \
+    " AND (?3 = '' OR config_id IN (SELECT config.id FROM config JOIN template ON template.id = template_id WHERE kernel = ?3))"
 #define TT__NO_EVIDENCE " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.run_id = trial.run_id" \
     " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)"
 
@@ -304,6 +307,10 @@
     X(PRUNE_WINNERS_OF_GPU, "DELETE FROM winner WHERE gpu_id = ?1") \
     X(PRUNE_WINNERS_BEFORE, "DELETE FROM winner WHERE unix_ms < ?1") \
     X(PRUNE_TRIALS_OF_GPU, "DELETE FROM trial WHERE run_id IN (SELECT id FROM run WHERE gpu_id = ?1)") \
+    /* Of a problem (0: any), an operation and a kernel ("": any). */ \
+    X(PRUNE_WINNERS_OF, "DELETE FROM winner WHERE " TT__PRUNED_PART) \
+    X(PRUNE_TRIALS_OF, "DELETE FROM trial WHERE " TT__PRUNED_PART) \
+    X(PRUNE_LINKS_OF, "DELETE FROM cubin_link WHERE ?1 = '' OR template_hash IN (SELECT hash FROM template WHERE kernel = ?1)") \
     X(PRUNE_TRIALS_BEFORE, "DELETE FROM trial WHERE run_id IN (SELECT id FROM run WHERE started_ms < ?1)" \
         TT__NO_EVIDENCE) \
     /* A lock file needs the later failures of its winners, too. */ \

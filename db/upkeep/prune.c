@@ -129,6 +129,18 @@ static tt_status sweep(pruning *p) {
     return status;
 }
 
+/* Without a problem or an operation the kernel's cubins serve nothing any more. */
+static tt_status prune_part(pruning *p) {
+    const tt__prune_part *part = p->opts->part;
+    const char *op = part->op ? part->op : "", *kernel = part->kernel ? part->kernel : "";
+    tt__store *s = p->store;
+    TT_TRY(count(s, tt__db_exec(s, TT__SQL_PRUNE_WINNERS_OF, "itt", part->problem_id, op, kernel),
+                 &p->out->winners));
+    TT_TRY(count(s, tt__db_exec(s, TT__SQL_PRUNE_TRIALS_OF, "itt", part->problem_id, op, kernel),
+                 &p->out->trials));
+    return part->problem_id || *op ? TT_OK : tt__db_exec(s, TT__SQL_PRUNE_LINKS_OF, "t", kernel);
+}
+
 static tt_status prune_all(pruning *p) {
     const tt__prune_opts *o = p->opts;
     tt__store *s = p->store;
@@ -138,6 +150,8 @@ static tt_status prune_all(pruning *p) {
         TT_TRY(prune_gpus(p));
     if (o->winner)
         TT_TRY(prune_winners(p));
+    if (o->part)
+        TT_TRY(prune_part(p));
     if (o->before_ms) {
         TT_TRY(count(s, tt__db_exec(s, TT__SQL_PRUNE_WINNERS_BEFORE, "i", o->before_ms), &p->out->winners));
         TT_TRY(count(s, tt__db_exec(s, TT__SQL_PRUNE_TRIALS_BEFORE, "i", o->before_ms), &p->out->trials));

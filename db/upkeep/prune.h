@@ -10,6 +10,12 @@ typedef struct tt__pruned {
     int64_t winners, trials, runs, cubins;
 } tt__pruned;
 
+/* All results of a problem, an operation, a kernel, or of what several of them have in common. */
+typedef struct tt__prune_part {
+    int64_t problem_id;      /* 0: any */
+    const char *op, *kernel; /* NULL: any */
+} tt__prune_part;
+
 /* What to delete. A NULL function selects nothing. */
 typedef struct tt__prune_opts {
     void *user;
@@ -18,10 +24,11 @@ typedef struct tt__prune_opts {
     /* true: delete trials of this text of a template, and its cubins. kernel "": only cubins have the text.
      */
     bool (*text)(void *user, const char *kernel, const char *hash);
-    const char *library; /* delete trials of any other measuring method; NULL: none */
-    int64_t before_ms;   /* delete older winners and trials; 0: none */
-    bool dry_run;        /* only count */
-    bool alone;          /* no other process uses the store: runs without an end were killed */
+    const char *library;        /* delete trials of any other measuring method; NULL: none */
+    const tt__prune_part *part; /* NULL: none */
+    int64_t before_ms;          /* delete older winners and trials; 0: none */
+    bool dry_run;               /* only count */
+    bool alone;                 /* no other process uses the store: runs without an end were killed */
 } tt__prune_opts;
 
 /* Deletes in one transaction. Runs, cubins and names without references are deleted too, unless another run

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""check_json.py TUNE ROOT: the members of each --json are those that docs/cli.md names, and no others.
+"""check_json.py TUNE ROOT: what each --json prints, and each example of docs/json.md, is as docs/cli.schema.json says.
 
-The table of its section JSON lists them in backticks, and says "variables" where those of the problem are members too.
+Members that the schema lacks are wrong, too, and so are members of the schema that no command printed.
 HOSTCUDA_DIR is the folder of the CPU stand-ins.
 """
 import json
@@ -14,9 +14,6 @@ import tempfile
 tune, root = sys.argv[1:]
 stand_ins = os.environ["HOSTCUDA_DIR"]
 recording = os.path.join(root, "tests/data/small.json")
-NO_MEMBERS = {"null"}
-VARIABLES = {"rows", "cols", "elem_size", "lds", "ldd", "batch", "src_stride", "dst_stride", "align", "elem", "n",
-             "warm"}
 BESIDE = """//@ kernel sums
 //@ problem n 1000
 //@ buffer y f32 ceil_div(n, THREADS) out
@@ -56,25 +53,53 @@ extern "C" __global__ void scale(float *x, long long n) {
 """
 
 
-def documented():
-    section = open(os.path.join(root, "docs/cli.md"), encoding="utf-8").read().split("\n## JSON\n")[1]
-    pages = {}
-    for command, cell in re.findall(r"^- `(\w+)[^`]*`: (.*(?:\n  .*)*)", section, re.M):
-        pages[command] = set(re.findall(r"[a-z_][a-z_0-9]*", " ".join(re.findall(r"`([^`]*)`", cell)))) - NO_MEMBERS
-        if "variables" in re.sub("`[^`]*`", "", cell):
-            pages[command] |= VARIABLES
-    return pages
+schema = json.load(open(os.path.join(root, "docs/cli.schema.json"), encoding="utf-8"))
+KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None), "boolean": bool}
+KNOWN = {"$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "const", "description"}
+used = set()  # members of the schema that were seen
 
 
-def members(value):
+def check(value, rule, where, rule_at):
+    """What is wrong with a value, by the part of JSON Schema that our file uses."""
+    assert set(rule) <= KNOWN, (rule_at, set(rule) - KNOWN)
+    if "$ref" in rule:
+        name = rule["$ref"].removeprefix("#/$defs/")
+        return check(value, schema["$defs"][name], where, name)
+    kinds = rule.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and (isinstance(value, bool) and "boolean" not in kinds or not any(isinstance(value, KINDS[k]) for k in kinds)):
+        return [f"{where} is {json.dumps(value)[:60]}, expected {' or '.join(kinds)}"]
+    if "enum" in rule and value not in rule["enum"] or "const" in rule and value != rule["const"]:
+        return [f"{where} is {json.dumps(value)[:60]}, expected {rule.get('enum', rule.get('const'))}"]
+    wrong = []
     if isinstance(value, list):
-        return set().union(*map(members, value)) if value else set()
-    if not isinstance(value, dict):
-        return set()
-    names = set(value)
-    for key, inner in value.items():
-        names |= set() if key in ("config", "counters", "instructions") else members(inner)
-    return names
+        for i, item in enumerate(value):
+            wrong += check(item, rule.get("items", {}), f"{where}[{i}]", rule_at)
+    if isinstance(value, dict):
+        members = rule.get("properties", {})
+        wrong += [f"{where} lacks {name}" for name in rule.get("required", []) if name not in value]
+        for name, inner in value.items():
+            if name in members:
+                used.add((rule_at, name))
+                wrong += check(inner, members[name], f"{where}.{name}", f"{rule_at}.{name}")
+            elif isinstance(rule.get("additionalProperties"), dict):
+                wrong += check(inner, rule["additionalProperties"], f"{where}.{name}", f"{rule_at}.*")
+            else:
+                wrong.append(f"{where} has {name}, which docs/cli.schema.json lacks")
+    return wrong
+
+
+def members(rule, at):
+    """All members that a rule names."""
+    found = set()
+    for name, inner in rule.get("properties", {}).items():
+        found |= {(at, name)} | members(inner, f"{at}.{name}")
+    return found | (members(rule["items"], at) if "items" in rule else set())
+
+
+# What needs a power meter, counters, a failed search or an estimated space. The tests `joules`, `planted` and `report` look at them.
+ELSEWHERE = re.compile(r"check\.estimated|explain\.(why_no_energy|configs\.(celsius|idle_watts|joules|instructions))|"
+                       r"report\.(changes|gpus\.problems)\.(unverified|warm|energies)|report\.gpus\.unsolved")
 
 
 def run(*arguments, host=False, codes=(0,)):
@@ -87,10 +112,11 @@ def run(*arguments, host=False, codes=(0,)):
 
 
 def main():
-    seen = {}
+    wrong, seen = [], set()
 
     def look(name, *arguments, **how):
-        seen.setdefault(name, set()).update(members(json.loads(run(*arguments, "--json", **how))))
+        seen.add(name)
+        wrong.extend(check(json.loads(run(*arguments, "--json", **how)), schema["$defs"][name], name, name))
 
     with tempfile.TemporaryDirectory() as folder:
         db, kernel = os.path.join(folder, "store.db"), os.path.join(folder, "scale.cu")
@@ -130,16 +156,18 @@ def main():
         look("check", "check", os.path.join(root, "kernel_templates/transpose_tiled.cu"), host=True)
         look("check", "check", os.path.join(root, "kernel_templates/transpose_rect_panels.cu"), host=True)
         look("doctor", "doctor", "--db", db, host=True, codes=(0, 3, 4))
-    wrong = []
-    pages = documented()
-    wrong += [f"docs/cli.md has no JSON of {name}" for name in seen if name not in pages]
-    for name, words in pages.items():
-        has = seen.get(name, set())
-        wrong += [f"docs/cli.md has no {m} in the JSON of {name}" for m in sorted(has - words)]
-        wrong += [f"docs/cli.md has {m} in the JSON of {name}, which is not there" for m in sorted(words - has - VARIABLES)]
+    named = set().union(*(members(rule, name) for name, rule in schema["$defs"].items()))
+    wrong += [f"no command printed {at}.{name}" for at, name in sorted(named - used)
+              if not ELSEWHERE.match(f"{at}.{name}")]
+    page = open(os.path.join(root, "docs/json.md"), encoding="utf-8").read()
+    examples = re.findall(r"^## tune(?: (\w+))?\n.*?^```json\n(.*?)^```", page, re.M | re.S)
+    for name, text in examples:
+        wrong += check(json.loads(text), schema["$defs"][name or "tune"], "docs/json.md: " + (name or "tune"), name or "tune")
+    if {name or "tune" for name, _ in examples} != seen:
+        wrong.append(f"docs/json.md has examples of {sorted(name or 'tune' for name, _ in examples)}, not of {sorted(seen)}")
     if wrong:
         sys.exit("\n".join(wrong))
-    print(f"{sum(map(len, pages.values()))} members of {len(pages)} commands")
+    print(f"{len(named)} members of {len(seen)} commands, {len(examples)} examples")
 
 
 if __name__ == "__main__":

@@ -102,4 +102,22 @@ for done in (run("--device", "replay:" + evil, "--sizes", 4096), run("import", e
 assert "tune: wrote ?[31mred.json.out, " in run("export", "--gpu", "h200", "--db", evil + ".db", "--output", evil + ".out").stderr
 rows = list(csv.reader(run("report", sums, "--csv").stdout.splitlines()))
 assert {row[0] for row in rows[1:]} == {"'=1+1.json"}, rows[1]
+# What a kernel or a problem has can be removed, and all of it.
+db = ("--db", "p.db")
+run("import", "recordings/h200.json", *db)
+run("import", "recordings/h100.json", *db)
+held = {(w["gpu"], w["rows"]): w["kernel"] for w in json.loads(run("list", *db, "--json").stdout)["winners"]}
+assert len(held) == 10, held
+assert run("prune", "--size", 4096, "--dry-run", *db).stdout.startswith("Would take out 2 winners, "), db
+run("prune", "--size", 4096, *db)
+run("prune", "--kernel", "transpose_wide", *db)
+left = {(w["gpu"], w["rows"]): w["kernel"] for w in json.loads(run("list", *db, "--json").stdout)["winners"]}
+assert left == {key: kernel for key, kernel in held.items() if key[1] != 4096 and kernel != "transpose_wide"}, left
+trials = json.loads(run("export", "--gpu", "h200", *db).stdout)["results"]
+assert trials and "transpose_wide" not in {t["kernel"] for t in trials}
+assert "has nothing of the transpose of 4096x4096" in run("prune", "--size", 4096, *db, code=2).stderr
+assert "0 trials" in run("prune", "--kernel", "transpose_wide", "--size", 1024, *db).stdout
+assert "leave the other options out" in run("prune", "--all", "--stale", *db, code=2).stderr
+run("prune", "--all", *db)
+assert run("check", *db).stdout == "p.db is whole: 0 GPUs, 0 winners, 0 trials, 0 cubins\n"
 print(f"{len(commands)} commands of the README")

@@ -104,7 +104,7 @@ static const struct {
     {"export", "--gpu NAME"},
     {"prune --older-than 0", "0: at least 1"},
     {"prune --older-than week", "\"week\" is not a whole number"},
-    {"prune", "--stale, --other-gpus or --older-than DAYS"},
+    {"prune", "what should be removed? give --stale, "},
     {"show", "tune show --size 4096"},
     {"merge", "which files?"},
     {"import", "which file?"},
@@ -244,7 +244,7 @@ static void test_nothing_tuned(void **state) {
     run_free(&r);
     run_tune(&r, NULL, "list --json");
     assert_code(&r, 0);
-    assert_string_equal(r.out, "{\"winners\":[]}\n");
+    assert_string_equal(r.out, "{\"version\":1,\"winners\":[]}\n");
     run_free(&r);
     run_tune(&r, NULL, "best --size 4096");
     assert_code(&r, 2);
@@ -268,7 +268,7 @@ static void test_doctor_without_gpu(void **state) {
     run_free(&r);
     run_tune(&r, NULL, "doctor --json");
     assert_code(&r, 3);
-    assert_has(&r, r.out, "{\"findings\":[{\"name\":\"library\",\"state\":\"ok\"");
+    assert_has(&r, r.out, "{\"version\":1,\"findings\":[{\"name\":\"library\",\"state\":\"ok\"");
     assert_has(&r, r.out, "\"state\":\"problem\"");
     run_free(&r);
 }

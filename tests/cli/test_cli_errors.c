@@ -114,7 +114,8 @@ static void about_command_lines(void **state) {
          NULL},
         {"--stale --sizes 64", 2,
          "--stale tunes what \"tune list\" calls stale, on a device: leave sizes and shapes out", NULL},
-        {"prune", 2, "what is to go? give --stale, --other-gpus or --older-than DAYS (--dry-run only counts)",
+        {"prune", 2, "what should be removed? give --stale, --other-gpus, --older-than DAYS, --kernel, --op, --problem, "
+         "--size, --shape or --all (--dry-run only counts)",
          NULL},
         {"export", 2,
          "whose trials? give --gpu NAME, as in \"tune export --gpu h100\" (\"tune list\" shows the GPUs)",

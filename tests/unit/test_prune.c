@@ -17,6 +17,8 @@ static bool text_abcd(void *user, const char *kernel, const char *hash) {
     return strcmp(hash, "abcd") == 0;
 }
 
+static const tt__prune_part all, of_axpby = {.op = "axpby"}, of_none = {.kernel = "none"};
+
 static void prunes(void **state) {
     (void)state;
     static const struct {
@@ -29,6 +31,9 @@ static void prunes(void **state) {
         {{.winner = every_winner, .text = text_abcd}, 1, 20, 1, 1},
         {{.library = "1"}, 0, 0, 0, 0},
         {{.library = "2"}, 0, 19, 0, 0},
+        {{.part = &all}, 1, 20, 1, 1},
+        {{.part = &of_axpby}, 0, 0, 0, 0},
+        {{.part = &of_none}, 0, 0, 0, 0},
         {{.before_ms = 1000}, 0, 0, 0, 0},
         {{.before_ms = 4000000000000}, 1, 20, 1, 0},
         {{0}, 0, 0, 0, 0},

@@ -24,7 +24,7 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu, 
     const double time_us = tt__cli_known(c->time_us), gbps = tt__cli_known(c->gbps);
     tt__str text = {0};
     tt__json j = {.out = &text};
-    tt__json_open(&j, NULL, '{');
+    tt__cli_json_begin(&j);
     tt__json_string(&j, "gpu", gpu);
     tt__cli_json_asked(&j, args);
     if (p->rows) {

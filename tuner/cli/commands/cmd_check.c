@@ -506,7 +506,7 @@ static void write_first(tt__json *j, const examined *e) {
 static tt_status print_file_json(const examined *e) {
     tt__str text = {0};
     tt__json j = {.out = &text};
-    tt__json_open(&j, NULL, '{');
+    tt__cli_json_begin(&j);
     write_template(&j, e);
     tt_status status = e->t->own ? write_operation(&j, e) : TT_OK;
     write_space(&j, e);

@@ -288,7 +288,7 @@ static tt_status print_text(const examination *e, const char *verdict) {
 static tt_status print_json(const examination *e, const char *verdict) {
     tt__str text = {0};
     tt__json j = {.out = &text};
-    tt__json_open(&j, NULL, '{');
+    tt__cli_json_begin(&j);
     tt__json_open(&j, "findings", '[');
     for (size_t i = 0; i < e->n; i++) {
         tt__json_open(&j, NULL, '{');

@@ -123,7 +123,7 @@ static int print_json(const call *c) {
     const tt__explanation *e = c->e;
     tt__str text = {0};
     tt__json j = {.out = &text};
-    tt__json_open(&j, NULL, '{');
+    tt__cli_json_begin(&j);
     TT__JSON_STRINGS(&j, {"gpu", c->report->gpu}, {"driver", c->report->driver}, {"nvrtc", c->report->nvrtc});
     TT__JSON_KNOWN(&j, {"cc", e->gpu.cc, 4}, {"sm_count", e->gpu.sm_count, 9},
                    {"peak_gbps", e->gpu.peak_gbps, 7});

@@ -13,36 +13,6 @@ static bool is_cache(const tt__cli_args *args) {
     return args->format && strcmp(args->format, "kernel-tuner-cache") == 0;
 }
 
-/* The template that says what --problem, --size or --shape mean: that of --kernel, or one that does --op. */
-static tt_status find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out) {
-    if (args->kernel)
-        return tt__cli_find_template(set, args, out);
-    TT_TRY(tt__template_set_open(set, args->templates, args->n_templates));
-    for (size_t i = 0; i < set->n && !*out; i++)
-        if (strcmp(set->items[i]->op, args->op ? args->op : "transpose") == 0)
-            *out = set->items[i];
-    return *out ? TT_OK : tt__fail(TT_E_INVALID, "--op %s: there is no such built-in operation", args->op);
-}
-
-/* What is to be exported. A kernel that is only a name needs no template. */
-static tt_status choose_part(tt__recording_part *out, tt__template_set *set, tt__problem *problem,
-                             const tt__cli_args *args) {
-    const tt__template *t = NULL;
-    bool one = args->n_problems + args->n_texts > 0, file = args->kernel && tt__cli_is_file(args->kernel);
-    *out = (tt__recording_part){.op = args->op, .kernel = args->kernel};
-    if (!one && !file)
-        return TT_OK;
-    TT_TRY(find_template(set, args, &t));
-    if (file)
-        out->kernel = t->kernel;
-    if (!one)
-        return TT_OK;
-    TT_TRY(tt__cli_find_problem(t, args, problem));
-    problem->warm |= args->warm;
-    out->problem = problem;
-    return TT_OK;
-}
-
 typedef struct writing {
     const tt__cli_args *args;
     tt__store *store;
@@ -66,7 +36,7 @@ static tt_status export(const tt__cli_args *args) {
     tt__problem problem;
     tt__gpu gpu;
     tt_status status;
-    TT_GOTO(choose_part(&w.part, &templates, &problem, args));
+    TT_GOTO(tt__sharing_part(&w.part, &templates, &problem, args));
     TT_GOTO(tt__cli_store_open(&w.store, args, TT__STORE_READ_ONLY));
     TT_GOTO(tt__store_find_gpu(w.store, args->gpu, &gpu, &w.gpu_id));
     TT_GOTO(tt__cli_write(args->output, "wb", fill, &w));

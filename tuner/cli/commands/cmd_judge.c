@@ -407,7 +407,7 @@ static const char *verdict_name(int code) {
 static tt_status print_json(const judge *j) {
     tt__str text = {0};
     tt__json out = {.out = &text};
-    tt__json_open(&out, NULL, '{');
+    tt__cli_json_begin(&out);
     TT__JSON_STRINGS(&out, {"gpu", j->gpu}, {"reference", j->base->path},
                      {"verdict", verdict_name(worst(j))});
     tt__json_int(&out, "exit_code", worst(j));

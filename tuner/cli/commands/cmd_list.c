@@ -170,7 +170,7 @@ static int run(const tt__cli_args *args) {
     listing l = {.json = args->json,
                  .table = {.n_columns = sizeof columns / sizeof *columns, .columns = columns},
                  .out = {.out = &text}};
-    tt__json_open(&l.out, NULL, '{');
+    tt__cli_json_begin(&l.out);
     tt__json_open(&l.out, "winners", '[');
     tt_status status = collect(&l, args);
     tt__json_close(&l.out, ']');

@@ -6,10 +6,13 @@
 
 #include "base/clock.h"
 #include "db/upkeep/prune.h"
+#include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
 #include "tuner/cli/commands/judge.h"
+#include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
+#include "tuner/cli/shell/problems.h"
 
 /* ---- tune prune -------------------------------------------------------------------------------------------
  */
@@ -67,38 +70,72 @@ static void print(const tt__pruned *p, const tt__cli_args *args) {
            args->dry_run ? "" : " \"tune vacuum\" gives the space back.");
 }
 
+static bool names_part(const tt__cli_args *args) {
+    return args->kernel || args->op || args->n_problems || args->n_texts;
+}
+
+/* The results of what the command line names. */
+static tt_status find_part(tt__prune_part *out, tt__template_set *set, tt__store *store,
+                           const tt__cli_args *args) {
+    tt__recording_part part;
+    tt__problem problem;
+    char text[TT__PROBLEM_TEXT_MAX];
+    TT_TRY(tt__sharing_part(&part, set, &problem, args));
+    *out = (tt__prune_part){.op = part.op, .kernel = part.kernel};
+    if (!part.problem)
+        return TT_OK;
+    TT_TRY(tt__store_known_problem(store, part.problem, &out->problem_id));
+    return out->problem_id > 0
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "%s has nothing of the %s of %s%s; \"tune list\" shows the winners",
+                          tt__store_path(store), problem.op, tt__problem_text(text, &problem),
+                          problem.warm ? ", warm" : "");
+}
+
 static int run(const tt__cli_args *args) {
     const int64_t day_ms = INT64_C(24) * 3600 * 1000;
     tt__store *store = NULL;
     tt__judge judge = {0};
+    tt__template_set set = {0};
+    tt__prune_part part = {0};
     tt__pruned pruned;
     tt_status status;
     TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_UPDATE));
     TT_GOTO(tt__judge_open(&judge, store, args));
     if (args->other_gpus)
         TT_GOTO(check_all_seen(&judge));
+    if (names_part(args))
+        TT_GOTO(find_part(&part, &set, store, args));
     tt__prune_opts opts = {
         .user = &judge,
         .gpu = args->other_gpus ? is_elsewhere : NULL,
         .winner = args->stale ? is_stale : NULL,
         .text = args->stale ? is_old_text : NULL,
         .library = args->stale ? TT__METHOD : NULL,
+        .part = args->all || names_part(args) ? &part : NULL,
         .before_ms = args->older_than_days ? tt__unix_ms() - args->older_than_days * day_ms : 0,
         .dry_run = args->dry_run,
     };
     TT_GOTO(tt__store_prune(store, &opts, &pruned));
     print(&pruned, args);
 out:
+    tt__template_set_close(&set);
     tt__judge_close(&judge);
     tt__store_close(&store);
     return tt__cli_fail(status);
 }
 
 static tt_status check(const tt__cli_args *args) {
-    return args->stale || args->other_gpus || args->older_than_days
+    if (args->all && (names_part(args) || args->stale || args->other_gpus || args->older_than_days))
+        return tt__fail(TT_E_INVALID, "--all removes everything: leave the other options out");
+    if ((tt__cli_has_layout(args) || args->warm) && !args->n_problems && !args->n_texts)
+        return tt__fail(TT_E_INVALID, "a layout of which matrix? give --size or --shape, too");
+    return args->stale || args->other_gpus || args->older_than_days || args->all || names_part(args)
                ? TT_OK
-               : tt__fail(TT_E_INVALID, "what is to go? give --stale, --other-gpus or --older-than DAYS "
-                                        "(--dry-run only counts)");
+               : tt__fail(
+                     TT_E_INVALID,
+                     "what should be removed? give --stale, --other-gpus, --older-than DAYS, --kernel, --op, "
+                     "--problem, --size, --shape or --all (--dry-run only counts)");
 }
 
 static const tt__cli_option options[] = {
@@ -106,6 +143,13 @@ static const tt__cli_option options[] = {
              "winners that \"tune list\" calls stale, and trials of other\nversions of a template"),
     TT__FLAG("other-gpus", other_gpus, "everything of GPUs that are not in this machine"),
     TT__SET("older-than", "DAYS", tt__cli_set_older_than, "winners and trials that are older"),
+    TT__TEXT("kernel", "NAME|FILE.cu", kernel, "what this template, or this kernel of yours, has"),
+    TT__TEXT("op", "NAME", op, "what this operation has"),
+    TT__OPT_PROBLEM,
+    TT__SET("size", "N", tt__cli_set_sizes, "what this square matrix has"),
+    TT__SET("shape", "RxC", tt__cli_set_shapes, "what this matrix of R rows and C columns has"),
+    TT__OPTS_LAYOUT,
+    TT__FLAG("all", all, "everything; the store itself stays"),
     TT__FLAG("dry-run", dry_run, "only count"),
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
@@ -114,10 +158,14 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_prune = {
     .name = "prune",
-    .usage = "tune prune --stale | --other-gpus | --older-than DAYS [options]",
+    .usage = "tune prune --stale | --other-gpus | --older-than DAYS | --all |\n"
+             "            --kernel NAME|FILE.cu | --op NAME | --problem NAME=VALUE[,...] |\n"
+             "            --size N | --shape RxC [options]",
     .summary = "removes winners and trials from the store",
     .notes =
-        "Trials of a winner that stays are kept. A pruned winner no longer serves: \"tune --stale\" "
+        "Of --kernel, --op and a problem, what is common to those that are given goes, with all trials. With "
+        "the\n"
+        "others, trials of a winner that stays are kept. A pruned winner no longer serves: \"tune --stale\" "
         "replaces\n"
         "stale ones instead. Results of a template of your own count as stale only if --template names it.\n"
         "With --stale, compiled kernels that were never tuned go, too.\n",

@@ -233,7 +233,7 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
                             const rows *screened) {
     tt__str text = {0};
     tt__json j = {.out = &text};
-    tt__json_open(&j, NULL, '{');
+    tt__cli_json_begin(&j);
     TT__JSON_STRINGS(&j, {"gpu", w->gpu.name}, {"kernel", w->kernel}, {"template", w->hash},
                      {"source", w->source}, {"driver", w->env.driver}, {"nvrtc", w->env.nvrtc},
                      {"method", w->env.library}, {"date", tt__cli_when(TT__WHEN_ISO, w->unix_ms).text},

@@ -67,7 +67,7 @@ static void add_rung_json(tt__json *j, tt__rung_id id, const tt__rung *rung) {
 static int print_json(const call *c) {
     tt__str text = {0};
     tt__json j = {.out = &text};
-    tt__json_open(&j, NULL, '{');
+    tt__cli_json_begin(&j);
     TT__JSON_STRINGS(&j, {"gpu", c->report->gpu}, {"driver", c->report->driver}, {"nvrtc", c->report->nvrtc},
                      {"source", c->args->replay ? "replayed" : "measured"});
     tt__json_open(&j, "ladders", '[');

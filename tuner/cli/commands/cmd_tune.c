@@ -255,7 +255,7 @@ static void add_result_json(tt__json *j, const tt_report *report, size_t i, cons
 static int print_json(const tt_report *report, const tt__cli_args *args) {
     tt__str text = {0};
     tt__json j = {.out = &text};
-    tt__json_open(&j, NULL, '{');
+    tt__cli_json_begin(&j);
     TT__JSON_STRINGS(&j, {"gpu", report->gpu}, {"driver", report->driver}, {"nvrtc", report->nvrtc});
     tt__json_open(&j, "results", '[');
     for (size_t i = 0; i < report->n_results; i++)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/read_file.h"
+#include "tuner/cli/shell/problems.h"
 
 /* Is it the log of a database, which has what the database itself lacks? */
 static bool is_log(const char *path) {
@@ -131,4 +132,34 @@ void tt__sharing_discard(tt__store **store, bool is_new) {
     if (is_new)
         tt__store_discard(store);
     tt__store_close(store);
+}
+
+/* The template that says what --problem, --size or --shape mean: that of --kernel, or one that does --op. */
+static tt_status find_template(tt__template_set *set, const tt__cli_args *args, const tt__template **out) {
+    if (args->kernel)
+        return tt__cli_find_template(set, args, out);
+    TT_TRY(tt__template_set_open(set, args->templates, args->n_templates));
+    for (size_t i = 0; i < set->n && !*out; i++)
+        if (strcmp(set->items[i]->op, args->op ? args->op : "transpose") == 0)
+            *out = set->items[i];
+    return *out ? TT_OK : tt__fail(TT_E_INVALID, "--op %s: there is no such built-in operation", args->op);
+}
+
+/* A kernel that is only a name needs no template. */
+tt_status tt__sharing_part(tt__recording_part *out, tt__template_set *set, tt__problem *problem,
+                           const tt__cli_args *args) {
+    const tt__template *t = NULL;
+    bool one = args->n_problems + args->n_texts > 0, file = args->kernel && tt__cli_is_file(args->kernel);
+    *out = (tt__recording_part){.op = args->op, .kernel = args->kernel};
+    if (!one && !file)
+        return TT_OK;
+    TT_TRY(find_template(set, args, &t));
+    if (file)
+        out->kernel = t->kernel;
+    if (!one)
+        return TT_OK;
+    TT_TRY(tt__cli_find_problem(t, args, problem));
+    problem->warm |= args->warm;
+    out->problem = problem;
+    return TT_OK;
 }

@@ -362,7 +362,8 @@ static tt_status add_changes(sink *s, const tt__report *r) {
 }
 
 static tt_status add_all(sink *s, const tt__report *r) {
-    open(s, NULL, '{');
+    if (!s->csv)
+        tt__cli_json_begin(&s->json);
     open(s, "gpus", '[');
     for (size_t k = 0; k < r->n; k++)
         TT_TRY(add_subject(s, &r->subjects[k]));

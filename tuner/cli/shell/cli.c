@@ -366,6 +366,11 @@ int tt__cli_columns(int fd) {
     return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+void tt__cli_json_begin(tt__json *j) {
+    tt__json_open(j, NULL, '{');
+    tt__json_int(j, "version", TT__JSON_VERSION);
+}
+
 void tt__cli_json_problem(tt__json *j, const tt__problem *p) {
     tt__json_string(j, "op", p->op);
     for (int i = 0; i < p->n; i++) {

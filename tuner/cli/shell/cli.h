@@ -66,7 +66,7 @@ typedef struct tt__cli_args {
     const char *format;
     int cc; /* 80 is 8.0; 0: not given */
     tt__objective objective;
-    bool energy, stale, finals, other_gpus, dry_run;
+    bool energy, stale, finals, other_gpus, all, dry_run;
     int64_t shard, n_shards; /* from 1; 0: all problems */
     bool by_configuration;   /* what shards divide */
     int64_t older_than_days; /* 0: not given */
@@ -143,6 +143,11 @@ tt__short tt__cli_count(int64_t n, const char *noun);
 #define TT__WHEN_ISO "%Y-%m-%dT%H:%M:%SZ"
 tt__short tt__cli_when(const char *format, int64_t unix_ms);
 
+/* Raised when a member of some command's JSON goes, or changes its meaning. docs/cli.schema.json has them
+ * all. */
+enum { TT__JSON_VERSION = 1 };
+/* Opens the object that a command prints, with the version. */
+void tt__cli_json_begin(tt__json *j);
 /* Writes the operation, its variables and the regime into the open object. */
 void tt__cli_json_problem(tt__json *j, const tt__problem *p);
 /* Writes texts into the open object: {key, text}, ... */
