@@ -238,7 +238,8 @@ static void test_judges_what_judges(void **state) {
 static void test_looks_up(void **state) {
     (void)state;
     expect(0,
-           "match          exact|measured       number_of_elements=1000, T=i32 on hostcuda|from           "
+           "problem        number_of_elements=1000, T=i32|GPU            hostcuda|match          exact|from  "
+           "         "
            "your store",
            "best --kernel @/d.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "nearest: measured for number_of_elements=1000, T=i32",
@@ -364,7 +365,7 @@ static void test_goes_around(void **state) {
     expect(0, "match          default: nothing was tuned for this; as for |, warm", /* warm is nothing
                                                                                        measured cold */
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77 --db @/b.db");
-    expect(0, "on hostcuda, not verified|match          exact",
+    expect(0, "GPU            hostcuda|GB/s, not verified|match          exact",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --db @/b.db");
     expect(0, "\"unverified\":1",
            "best --kernel @/unsure.cu --problem T=f32,number_of_elements=77,warm --json --db @/b.db");
