@@ -310,7 +310,7 @@ def check_judge():
     assert answer["exit_code"] == 5 and [x["verdict"] for x in answer["judgements"]] == ["not faster", "wrong"], answer
     assert "first wrong element at y[" in answer["judgements"][1]["reason"], answer
     raises(tiletune.InvalidError, "no candidate", tiletune.judge, saxpy)
-    raises(tiletune.InvalidError, "cannot read nowhere.cu", tiletune.judge, saxpy, "nowhere.cu")
+    raises(tiletune.Error, "cannot read nowhere.cu", tiletune.judge, saxpy, "nowhere.cu")
 
 
 def check_scalars():
