@@ -143,3 +143,13 @@ char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const 
     }
     return out;
 }
+
+void tt__type_store(void *to, tt__type type, int64_t i, double f) {
+    const float single = (float)f;
+    const uint16_t half = type == TT__TYPE_F16 ? tt__type_f16(f) : tt__type_bf16(f);
+    const void *from = type == TT__TYPE_F64                            ? (const void *)&f
+                       : type == TT__TYPE_F32                          ? (const void *)&single
+                       : type == TT__TYPE_F16 || type == TT__TYPE_BF16 ? (const void *)&half
+                                                                       : (const void *)&i;
+    memcpy(to, from, (size_t)tt__types[type].size); /* of an integer the lower bytes, which come first */
+}

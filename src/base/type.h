@@ -57,6 +57,9 @@ void tt__type_range(double *least, double *most, tt__type type);
 uint16_t tt__type_f16(double value);
 uint16_t tt__type_bf16(double value);
 
+/* Writes a number of the type: `f` of a floating one, else `i`. Not for fp8 and TT__TYPE_ELEM. */
+void tt__type_store(void *to, tt__type type, int64_t i, double f);
+
 /* The element at `at` as text: "3.5", "-7", "0x00ff". Returns out. */
 char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const void *at);
 

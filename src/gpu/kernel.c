@@ -133,22 +133,7 @@ void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *lau
     for (int i = 0; i < last->first_arg + last->n_args; i++) {
         const tt__arg *arg = &launch->args[i];
         out[i] = (tt__arg_value){0}; /* clear the bytes that the type does not use */
-        if (arg->type == TT__TYPE_F32)
-            out[i].f32 = (float)arg->f;
-        else if (arg->type == TT__TYPE_F64)
-            out[i].f64 = arg->f;
-        else if (arg->type == TT__TYPE_F16)
-            out[i].u16 = tt__type_f16(arg->f);
-        else if (arg->type == TT__TYPE_BF16)
-            out[i].u16 = tt__type_bf16(arg->f);
-        else if (tt__types[arg->type].size == 1)
-            out[i].u8 = (uint8_t)arg->i;
-        else if (tt__types[arg->type].size == 2)
-            out[i].u16 = (uint16_t)arg->i;
-        else if (tt__types[arg->type].size == 4)
-            out[i].i32 = (int32_t)(uint32_t)arg->i; /* also for u32 */
-        else
-            out[i].i64 = arg->i;
+        tt__type_store(&out[i], (tt__type)arg->type, arg->i, arg->f);
     }
 }
 

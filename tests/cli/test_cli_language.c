@@ -424,6 +424,55 @@ static void test_a_whole_program(void **state) {
            changed(beside, "param     TILE", "runtime   TILE"), "");
 }
 
+/* Structs and vectors by value, laid out as C++ does. */
+static const char by_value[] =
+    "//@ kernel    twice\n"
+    "//@ problem   n 1000\n"
+    "//@ buffer    y f32 n out\n"
+    "//@ param     B 32 64\n"
+    "//@ block     B\n"
+    "//@ grid      ceil_div(n, B)\n"
+    "//@ args      y, f32x3 2, u32x3 (1, B, n), struct (i8 -3, i32 n, u8 7, f64 0.5, f32x4 (1, 2, 3, 4), "
+    "i16x3 5, bool n > 1), i32 n, f32x2 (0.5 * 3, min(n, 7)), struct (u8 9)\n"
+    "//@ default   B=64\n"
+    "//@ reference plain\n"
+    "//@ block     1\n"
+    "//@ grid      1\n"
+    "//@ args      y, u64x2 (3, n)\n"
+    "struct v3 { float x, y, z; };\nstruct u3 { unsigned x, y, z; };\n"
+    "struct alignas(16) v4 { float x, y, z, w; };\nstruct alignas(8) v2 { float x, y; };\n"
+    "struct all { signed char a; int n; unsigned char b; double d; v4 v; short s[3]; bool last; };\n"
+    "struct one { unsigned char a; };\nstruct alignas(16) u2 { unsigned long long x, y; };\n"
+    "extern \"C\" __global__ void twice(float *y, v3 s, u3 u, all p, int n, v2 t, one o) {\n"
+    "    int i = blockIdx.x * B + threadIdx.x;\n"
+    "    bool good = s.x == 2 && s.y == 2 && s.z == 2 && u.x == 1 && u.y == B && u.z == n && p.a == -3 && "
+    "p.n == n && p.b == 7 && p.d == 0.5 && p.v.x == 1 && p.v.y == 2 && p.v.w == 4 && p.s[0] == 5 && p.s[2] "
+    "== 5 "
+    "&& p.last && t.x == 1.5f && t.y == 7 && o.a == 9;\n"
+    "    if (i < n) y[i] = good ? 3 : 1;\n"
+    "}\n"
+    "extern \"C\" __global__ void plain(float *y, u2 u) { for (int i = 0; i < u.y; i++) y[i] = u.x; }\n";
+
+static void test_structs_by_value(void **state) {
+    (void)state;
+    static const struct {
+        int code;
+        const char *says, *items, *instead;
+    } cases[] = {
+        {1, "should be 3", "f64 0.5", "f64 0.25"},
+        {2, "k.cu:7:33: 2 values, expected 1 or 3", "u32x3 (1, B, n)", "u32x3 (1, B)"},
+        {2, "k.cu:7:52: found 'y' in a struct, expected a type and a value, as in i32 n (no buffer can be",
+         "i8 -3", "y"},
+        {1, "parameter 7 of twice has 1 bytes, but item 7 of its `args` (struct) has 2", "struct (u8 9)",
+         "struct (u16 9)"},
+        {2, "found 'all', expected: struct (TYPE VALUE, ...)", "struct (u8 9)", "struct all"},
+        {2, "`-3` is -3, which does not fit u8", "i8 -3", "u8 -3"},
+    };
+    expect(0, "2 of 2 configurations tried, 0 failed", by_value, "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i].code, cases[i].says, changed(by_value, cases[i].items, cases[i].instead), "");
+}
+
 /* The compiler is told the names of files. */
 static void test_names_of_files(void **state) {
     (void)state;
@@ -464,6 +513,7 @@ int main(void) {
         cmocka_unit_test(test_eight_bits),
         cmocka_unit_test(test_reference_default),
         cmocka_unit_test(test_a_whole_program),
+        cmocka_unit_test(test_structs_by_value),
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_says_what_is_not_for_it),
         cmocka_unit_test(test_pipelines),

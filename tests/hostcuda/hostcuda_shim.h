@@ -56,9 +56,16 @@ template <size_t... I> struct hostcuda_indices {};
 template <size_t N, size_t... I> struct hostcuda_count : hostcuda_count<N - 1, N - 1, I...> {};
 template <size_t... I> struct hostcuda_count<0, I...> { using type = hostcuda_indices<I...>; };
 
+/* The driver copies arguments, which may lie at any address. */
+template <class T> struct hostcuda_copy {
+    alignas(T) char bytes[sizeof(T)];
+    explicit hostcuda_copy(const void *from) {
+        memcpy(bytes, from, sizeof bytes);
+    }
+};
 template <class... P, size_t... I>
 static inline void hostcuda_unpack(void (*f)(P...), void **args, hostcuda_indices<I...>) {
-    f(*(P *)args[I]...);
+    f(*(P *)hostcuda_copy<P>(args[I]).bytes...);
 }
 template <class... P>
 static inline __attribute__((always_inline)) void hostcuda_call(void (*f)(P...), void **args) {

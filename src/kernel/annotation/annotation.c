@@ -170,6 +170,75 @@ static tt__type literal_type(tt__span *word) {
     return single ? TT__TYPE_F32 : TT__TYPE_F64;
 }
 
+/* One number of a struct, or as many as a vector has. CUDA's vectors of two and four are aligned as a whole.
+ */
+static tt_status add_field(tt__reader *r, tt__arg_expr *arg, tt__type type, int lanes, int of_vector,
+                           tt__span value) {
+    enum { ALIGN_MAX = 16 };
+    tt__template *t = r->t;
+    if (t->n_fields == TT__FIELDS_MAX)
+        return FAIL(r, value.at, "more than %d numbers in structs", TT__FIELDS_MAX);
+    tt__member *f = &t->fields[t->n_fields];
+    const int size = tt__types[type].size, whole = size * of_vector;
+    *f = (tt__member){.type = type, .lanes = lanes, .align = size};
+    if (of_vector == 2 || of_vector == 4)
+        f->align = whole < ALIGN_MAX ? whole : ALIGN_MAX;
+    TT_TRY(tt__read_expr(r, &f->value, value));
+    t->n_fields++;
+    arg->n_fields++;
+    return TT_OK;
+}
+
+/* Is it a list in parentheses? What is between them. */
+static bool take_list(tt__span *s) {
+    int depth = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        depth += (s->at[i] == '(') - (s->at[i] == ')');
+        if (depth == 0 && i + 1 < s->n)
+            return false;
+    }
+    if (s->n < 2 || *s->at != '(' || depth != 0)
+        return false;
+    *s = tt__trim((tt__span){s->at + 1, s->n - 2});
+    return true;
+}
+
+/* A vector: a number for all of its lanes, or one for each in parentheses. */
+static tt_status read_vector(tt__reader *r, tt__arg_expr *arg, tt__type type, int lanes, tt__span rest) {
+    tt__span list = rest, item, left;
+    int n = 0;
+    if (take_list(&list)) {
+        for (left = list; tt__take_item(&item, &left);)
+            n++;
+        if (n > 1 && n != lanes)
+            return FAIL(r, rest.at, "%d values, expected 1 or %d", n, lanes);
+    }
+    if (n <= 1)
+        return add_field(r, arg, type, lanes, lanes, rest);
+    left = list;
+    for (int k = 0; tt__take_item(&item, &left); k++)
+        TT_TRY(add_field(r, arg, type, 1, k ? 1 : lanes, item));
+    return TT_OK;
+}
+
+/* struct (TYPE VALUE, ...) */
+static tt_status read_struct(tt__reader *r, tt__arg_expr *arg, tt__span rest) {
+    tt__span item;
+    if (!take_list(&rest))
+        return FAIL(r, rest.at, "found '%.*s', expected: struct (TYPE VALUE, ...)", SHOW(rest));
+    while (tt__take_item(&item, &rest)) {
+        int lanes;
+        tt__span value = item, word = tt__take_word(&value);
+        TT_TRY(tt__take_lanes(r, &word, &lanes));
+        const tt__type type = tt__type_named(word.at, word.n);
+        if (!type || !tt__types[type].argument || value.n == 0)
+            return FAIL(r, item.at, "found '%.*s' in a struct, expected a type and a value, as in i32 n%s",
+                        SHOW(item), value.n ? "" : " (no buffer can be in one)");
+        TT_TRY(read_vector(r, arg, type, lanes, value));
+    }
+    return TT_OK;
+}
+
 /* One item of `args`: a type and an expression, or an operand's name. Operands are looked up at the end. */
 static tt_status read_arg(tt__reader *r, tt__span item) {
     tt__template *t = r->t;
@@ -180,17 +249,25 @@ static tt_status read_arg(tt__reader *r, tt__span item) {
         return FAIL(r, item.at, "more than %d arguments%s", TT__ARGS_MAX,
                     t->n_passes > 1 ? " of all kernels together" : "");
     tt__span rest = item, word = tt__take_word(&rest);
+    int lanes = 1;
+    *arg = (tt__arg_expr){.first_field = t->n_fields};
+    if (rest.n > 0)
+        TT_TRY(tt__take_lanes(r, &word, &lanes));
     arg->type = tt__type_named(word.at, word.n);
     if (arg->type && !tt__types[arg->type].argument)
         return FAIL(r, word.at, "%.*s is a type of buffers, and no argument has it", SHOW(word));
     if (!arg->type && rest.n == 0 && (arg->type = literal_type(&word)) != TT__TYPE_NONE)
         rest = word;
+    if (arg->type && lanes > 1) {
+        TT_TRY(read_vector(r, arg, arg->type, lanes, rest));
+        arg->by_value = true;
+    }
     if (!arg->type && tt__span_is(word, "struct")) {
-        if (!tt__span_is(rest, "permute_any"))
-            return FAIL(r, item.at, "found '%.*s', expected: struct permute_any (there is no other)",
-                        SHOW(item));
+        const bool sizes = tt__span_is(rest, "permute_any");
+        TT_TRY(sizes ? TT_OK : read_struct(r, arg, rest));
         arg->type = TT__TYPE_U8;
-        arg->by_value = t->sized_by_args = true;
+        arg->by_value = true;
+        t->sized_by_args |= sizes;
     }
     if (!arg->type && rest.n > 0 && tt__is_word(word.at, word.n)) {
         tt__suggest near = tt__suggest_for(word.at, word.n);

@@ -13,17 +13,16 @@
 #define SHOW TT__SHOW
 #define FAIL TT__READ_FAIL
 
-/* Takes the number of lanes off a type: f32x4 is four f32, as float4 or a struct has them. */
-static tt_status take_lanes(tt__reader *r, tt__operand *o, tt__span *word) {
+tt_status tt__take_lanes(tt__reader *r, tt__span *word, int *lanes) {
     enum { LANES_MAX = 4096 };
     size_t n = word->n;
-    o->lanes = 1;
+    *lanes = 1;
     while (n > 0 && tt__is_digit(word->at[n - 1]))
         n--;
     if (n < 2 || n == word->n || word->at[n - 1] != 'x')
         return TT_OK;
-    o->lanes = word->n - n < 5 ? atoi(word->at + n) : 0;
-    if (o->lanes < 1 || o->lanes > LANES_MAX)
+    *lanes = word->n - n < 5 ? atoi(word->at + n) : 0;
+    if (*lanes < 1 || *lanes > LANES_MAX)
         return FAIL(r, word->at + n, "%.*s of a type, expected 1 to %d", (int)(word->n - n), word->at + n,
                     LANES_MAX);
     word->n = n - 1;
@@ -34,7 +33,7 @@ static tt_status take_lanes(tt__reader *r, tt__operand *o, tt__span *word) {
 static tt_status read_operand_type(tt__reader *r, tt__operand *o, tt__span word) {
     const tt__operation *operation = r->t->own;
     o->variable = -1;
-    TT_TRY(take_lanes(r, o, &word));
+    TT_TRY(tt__take_lanes(r, &word, &o->lanes));
     const tt__variable *v = tt__operation_variable(operation, word.at, word.n);
     if (!v || !v->n_types)
         return tt__read_type_name(r, &o->type, word);
@@ -241,7 +240,9 @@ tt_status tt__read_scalar(tt__reader *r, tt__span rest) {
             return FAIL(r, rest.at, "%s is a type of buffers, and no scalar has it",
                         tt__types[v ? v->types[i] : o->type].name);
     if (o->lanes > 1)
-        return FAIL(r, rest.at, "a scalar is one number: give what has several as a buffer or constant");
+        return FAIL(r, rest.at,
+                    "a scalar is one number: give what has several as a buffer or constant, or in `args`, "
+                    "as in f32x3 (1, 2, 3)");
     TT_TRY(tt__read_number(r, &o->low, rest));
     return check_fits(r, o, rest, o->low);
 }

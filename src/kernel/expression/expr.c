@@ -723,9 +723,13 @@ static tt_status compile_launch(tt__template *t, tt__geometry_expr *g) {
                              &g->grid[2],  &g->shared,   &g->when,     &g->repeat};
     for (size_t i = 0; i < TT__COUNT(all); i++)
         TT_TRY(compile(t, t, all[i]));
-    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
-        if (t->args[i].type != TT__TYPE_NONE)
+    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++) {
+        const tt__arg_expr *a = &t->args[i];
+        if (a->type != TT__TYPE_NONE)
             TT_TRY(compile(t, t, &t->args[i].value));
+        for (int k = a->first_field; k < a->first_field + a->n_fields; k++)
+            TT_TRY(compile(t, t, &t->fields[k].value));
+    }
     return TT_OK;
 }
 

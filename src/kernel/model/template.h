@@ -24,6 +24,7 @@ enum {
     TT__METRICS_MAX = 4,
     TT__OPTIONS_MAX = 16,
     TT__DERIVED_MAX = 12,
+    TT__FIELDS_MAX = 128,
     TT__FILE_MAX = 128,
     TT__CONFIGS_MAX = 65536, /* legal configurations of one template that are listed; of more, a sample */
     TT__SAMPLE_MAX = 8192,   /* its size */
@@ -93,11 +94,19 @@ typedef struct tt__aside {
 } tt__aside;
 
 typedef struct tt__arg_expr {
-    tt__type type;  /* TT__TYPE_NONE: an operand */
-    bool by_value;  /* a struct (permute_any.h) */
-    int operand;    /* index in the operation's operands, or TT__OPERAND_ERROR */
-    tt__expr value; /* if it is an operand, its text is the operand's name */
+    tt__type type;             /* TT__TYPE_NONE: an operand */
+    bool by_value;             /* a struct or a vector: its fields, or permute_any.h if it has none */
+    int first_field, n_fields; /* in the template's fields */
+    int operand;               /* index in the operation's operands, or TT__OPERAND_ERROR */
+    tt__expr value;            /* if it is an operand, its text is the operand's name */
 } tt__arg_expr;
+
+/* A number of a struct by value, or several that are the same. */
+typedef struct tt__member {
+    tt__type type;
+    int lanes, align; /* align: bytes, of the first */
+    tt__expr value;
+} tt__member;
 
 /* ---- The operation: the computation and its data, without a kernel to tune --------------------- */
 
@@ -195,6 +204,8 @@ typedef struct tt__template {
     tt__geometry_expr passes[TT__PASSES_MAX];
     int n_args;
     tt__arg_expr args[(1 + TT__ROLE_COUNT) * TT__ARGS_MAX]; /* of all passes and asides */
+    int n_fields;
+    tt__member fields[TT__FIELDS_MAX]; /* of args that are structs */
     size_t n_options;
     tt__expr
         options[TT__OPTIONS_MAX]; /* additional compiler options; {NAME} stands for a parameter's value */

@@ -73,11 +73,6 @@ bool tt__launch_plan_refuse(const tt__launch_plan *pl, const tt__expr *e, const 
     return false;
 }
 
-static const char *arg_type(const tt__launch_plan *pl, size_t slot) {
-    const tt__geometry_expr *g = &pl->launches[pl->slots[slot].pass];
-    return tt__types[pl->t->args[g->first_arg + pl->slots[slot].index].type].name;
-}
-
 static bool within(const tt__launch_plan *pl, size_t slot, int64_t value, int64_t max) {
     if (value <= max)
         return true;
@@ -85,19 +80,23 @@ static bool within(const tt__launch_plan *pl, size_t slot, int64_t value, int64_
     tt__part kind = pl->slots[slot].kind;
     bool dim = kind == TT__PART_BLOCK || kind == TT__PART_GRID;
     return tt__launch_plan_refuse(pl, pl->exprs[slot], "is %" PRId64 ", the limit of %s%s is %" PRId64, value,
-                                  kind == TT__PART_ARGS ? arg_type(pl, slot) : part_names[kind],
-                                  dim ? axes[pl->slots[slot].index] : "", max);
+                                  part_names[kind], dim ? axes[pl->slots[slot].index] : "", max);
 }
 
 /* The template is wrong: no launch and no derived name can have this value. */
+static tt_status fail_expr(const tt__launch_plan *pl, const tt__candidate *c, const char *what,
+                           const tt__expr *e, tt__value v, const char *expected) {
+    char value[TT__NAME_MAX], problem[TT__PROBLEM_TEXT_MAX];
+    return tt__template_fail(pl->t->path, e->line, e->column, "%s `%.200s` is %s for %s and %s, expected %s",
+                             what, e->text, tt__value_text(value, v),
+                             c->config[0] ? c->config : "no parameters",
+                             tt__problem_words(problem, pl->t->operation, pl->p), expected);
+}
+
 static tt_status fail_value(const tt__launch_plan *pl, const tt__candidate *c, size_t slot, tt__value v,
                             const char *expected) {
-    char value[TT__NAME_MAX], problem[TT__PROBLEM_TEXT_MAX];
-    const tt__expr *e = pl->exprs[slot];
-    return tt__template_fail(pl->t->path, e->line, e->column, "%s `%.200s` is %s for %s and %s, expected %s",
-                             slot < pl->n_slots ? part_names[pl->slots[slot].kind] : "derived", e->text,
-                             tt__value_text(value, v), c->config[0] ? c->config : "no parameters",
-                             tt__problem_words(problem, pl->t->operation, pl->p), expected);
+    return fail_expr(pl, c, slot < pl->n_slots ? part_names[pl->slots[slot].kind] : "derived",
+                     pl->exprs[slot], v, expected);
 }
 
 static tt_status set_dim(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
@@ -152,28 +151,36 @@ static tt_status set_turns(const tt__launch_plan *pl, tt__candidate *c, size_t s
     return TT_OK;
 }
 
-static tt_status set_arg(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
-    tt__arg *a = &c->launch.args[c->launch.passes[pl->slots[slot].pass].first_arg + pl->slots[slot].index];
-    const tt__type_info *type = &tt__types[a->type];
+/* A number of an argument, which must fit its type. */
+static tt_status read_number(const tt__launch_plan *pl, const tt__candidate *c, const tt__expr *e,
+                             const tt__type_info *type, tt__value v, bool *legal) {
     char expected[32];
     if (type->floating) {
         snprintf(expected, sizeof expected, "a number that fits %s", type->name);
-        if ((v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL) ||
-            !(v.f >= -type->most && v.f <= type->most))
-            return fail_value(pl, c, slot, v, expected);
-        a->f = v.f;
-        return TT_OK;
+        const bool number = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
+        return number && v.f >= -type->most && v.f <= type->most
+                   ? TT_OK
+                   : fail_expr(pl, c, part_names[TT__PART_ARGS], e, v, expected);
     }
     const bool is_signed = *type->name == 'i';
-    const int bits = a->type == TT__TYPE_BOOL ? 1 : 8 * type->size - is_signed; /* without the sign */
+    const int bits = *type->name == 'b' ? 1 : 8 * type->size - is_signed; /* without the sign */
     if (v.kind != TT__VALUE_INT)
-        return fail_value(pl, c, slot, v, "an integer");
+        return fail_expr(pl, c, part_names[TT__PART_ARGS], e, v, "an integer");
     if (v.i < 0 && (!is_signed || (bits < 63 && v.i < -(INT64_C(1) << bits))))
-        *legal = tt__launch_plan_refuse(pl, pl->exprs[slot], "is %" PRId64 ", which does not fit %s", v.i,
-                                        type->name);
-    else if (bits < 63)
-        *legal = within(pl, slot, v.i, (INT64_C(1) << bits) - 1);
-    a->i = v.i;
+        *legal = tt__launch_plan_refuse(pl, e, "is %" PRId64 ", which does not fit %s", v.i, type->name);
+    else if (bits < 63 && v.i > (INT64_C(1) << bits) - 1)
+        *legal = tt__launch_plan_refuse(pl, e, "is %" PRId64 ", the limit of %s is %" PRId64, v.i, type->name,
+                                        (INT64_C(1) << bits) - 1);
+    return TT_OK;
+}
+
+static tt_status set_arg(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v, bool *legal) {
+    tt__arg *a = &c->launch.args[c->launch.passes[pl->slots[slot].pass].first_arg + pl->slots[slot].index];
+    TT_TRY(read_number(pl, c, pl->exprs[slot], &tt__types[a->type], v, legal));
+    if (tt__types[a->type].floating)
+        a->f = v.f;
+    else
+        a->i = v.i;
     return TT_OK;
 }
 
@@ -211,22 +218,55 @@ static void start_launch(const tt__launch_plan *pl, tt__launch *l) {
     }
 }
 
-/* A struct is in the memory behind the arguments of all passes. */
-static bool set_struct(const tt__launch_plan *pl, tt__launch *l) {
-    const tt__pass *last = &l->passes[l->n_passes - 1];
-    const int first = last->first_arg + last->n_args;
-    size_t bytes;
-    for (int i = 0; i < first; i++) {
-        if (!l->args[i].by_value)
-            continue;
-        if (!tt__permute_argument(&l->args[first], (size_t)(TT__ARGS_MAX - first) * sizeof *l->args, &bytes,
-                                  &pl->facts))
-            return tt__launch_plan_refuse(pl, &pl->launches[0].grid[0],
-                                          "is for `struct permute_any`, which this problem does not have");
-        l->args[i].i = first;
-        l->args[i].bytes = (uint16_t)bytes;
+static size_t aligned(size_t at, size_t align) {
+    return (at + align - 1) / align * align;
+}
+
+/* Lays the numbers of a struct out as C++ does. */
+static tt_status set_fields(const tt__launch_plan *pl, tt__inputs *in, const tt__candidate *c,
+                            const tt__arg_expr *a, char *out, size_t room, size_t *bytes, bool *legal) {
+    size_t at = 0, most = 1;
+    for (int i = a->first_field; i < a->first_field + a->n_fields && *legal; i++) {
+        const tt__member *f = &pl->t->fields[i];
+        const size_t size = (size_t)tt__types[f->type].size, align = (size_t)f->align;
+        const tt__value v = tt__expr_value(in, &f->value);
+        TT_TRY(read_number(pl, c, &f->value, &tt__types[f->type], v, legal));
+        at = aligned(at, align);
+        most = align > most ? align : most;
+        if (at + size * (size_t)f->lanes > room)
+            return tt__template_fail(pl->t->path, f->value.line, f->value.column,
+                                     "the structs of `args` do not fit into %zu bytes", room);
+        for (int k = 0; k < f->lanes && *legal; k++, at += size)
+            tt__type_store(out + at, f->type, v.i, v.f);
     }
-    return true;
+    *bytes = aligned(at, most);
+    return TT_OK;
+}
+
+/* Structs are in the memory behind the arguments of all passes. */
+static tt_status set_structs(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal) {
+    tt__launch *l = &c->launch;
+    const tt__pass *last = &l->passes[l->n_passes - 1];
+    int next = last->first_arg + last->n_args;
+    for (int s = 0; s < l->n_passes; s++)
+        for (int k = 0; k < l->passes[s].n_args && !l->passes[s].off && *legal; k++) {
+            const tt__arg_expr *a = &pl->t->args[pl->launches[s].first_arg + k];
+            tt__arg *arg = &l->args[l->passes[s].first_arg + k];
+            const size_t room = (size_t)(TT__ARGS_MAX - next) * sizeof *arg;
+            size_t bytes = 0;
+            if (!arg->by_value)
+                continue;
+            if (a->n_fields)
+                TT_TRY(set_fields(pl, in, c, a, (char *)&l->args[next], room, &bytes, legal));
+            else if (!tt__permute_argument(&l->args[next], room, &bytes, &pl->facts))
+                *legal =
+                    tt__launch_plan_refuse(pl, &pl->launches[0].grid[0],
+                                           "is for `struct permute_any`, which this problem does not have");
+            arg->i = next;
+            arg->bytes = (uint16_t)bytes;
+            next += (int)((bytes + sizeof *arg - 1) / sizeof *arg);
+        }
+    return TT_OK;
 }
 
 /* The weight makes time times weight smallest where the objective is best. */
@@ -303,7 +343,7 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__ca
     }
     if (*legal) {
         *beyond = TT__PART_ARGS;
-        *legal = set_struct(pl, l);
+        TT_TRY(set_structs(pl, in, c, legal));
     }
     if (!*legal)
         return TT_OK;
