@@ -182,6 +182,13 @@ static const char *skip_blanks(const char *at, const char *end) {
     return at;
 }
 
+/* The end of what lies between, without the blanks behind it. */
+static const char *before_blanks(const char *at, const char *end) {
+    while (end > at && strchr(" \t\r\n", end[-1]))
+        end--;
+    return end;
+}
+
 /* The end of a member, at the comma behind it or at the end of the part. Brackets are known to pair up. */
 static const char *end_of_member(const char *at, const char *end) {
     for (size_t depth = 0; at < end && (*at != ',' || depth); at++) {
@@ -250,16 +257,14 @@ static tt_status read_value(tt__import *m, tt__member *v, const char *at, const 
 tt_status tt__import_walk(tt__import *m, const tt__member *of, tt__member_fn fn, void *user) {
     const char *end = of->json + of->len - 1, *at = skip_blanks(of->json + 1, end);
     for (int64_t i = 0; at < end; i++) {
-        const char *last = end_of_member(at, end), *value_end = last;
+        const char *last = end_of_member(at, end);
         tt__member v = {.index = i};
         if (*of->json == '{') {
             TT_TRY(read_string(m, &m->key, at, end_of_string(at, end) + 1));
             v.key = tt__str_text(&m->key);
             at = skip_key(at, last);
         }
-        while (value_end > at && strchr(" \t\r\n", value_end[-1]))
-            value_end--;
-        TT_TRY(read_value(m, &v, at, value_end));
+        TT_TRY(read_value(m, &v, at, before_blanks(at, last)));
         TT_TRY(fn(m, user, &v));
         at = last < end ? skip_blanks(last + 1, end) : end;
     }
@@ -301,7 +306,7 @@ tt_status tt__import_walk_part(tt__import *m, tt__part part, tt__member_fn fn, v
     for (int64_t i = 0; more; i++) {
         const char *last = end_of_member(at, end),
                    *value = parts[part].bracket == '{' ? skip_key(at, last) : at;
-        tt__member v = {.index = i, .json = value, .len = (int)(last - value)};
+        tt__member v = {.index = i, .json = value, .len = (int)(before_blanks(value, last) - value)};
         snprintf(m->place, sizeof m->place, "%s[%lld]", tt__import_parts[part], (long long)i);
         TT_TRY(take_member(m, &v, fn, user));
         more = last < end; /* a comma */
