@@ -107,20 +107,20 @@
     X("tuple", STD_OF_CUDA("tuple"))                                                                         \
     X("type_traits", STD_OF_CUDA("type_traits"))                                                             \
     X("utility", STD_OF_CUDA("utility"))                                                                     \
-    X("chrono", "")                                                                                          \
-    X("fstream", "")                                                                                         \
-    X("iomanip", "")                                                                                         \
-    X("iostream", "")                                                                                        \
-    X("map", "")                                                                                             \
-    X("memory", "")                                                                                          \
-    X("random", "")                                                                                          \
-    X("sstream", "")                                                                                         \
-    X("stdexcept", "")                                                                                       \
-    X("string", "")                                                                                          \
+    X("chrono", OWN("chrono"))                                                                               \
+    X("fstream", OWN("fstream"))                                                                             \
+    X("iomanip", OWN("iomanip"))                                                                             \
+    X("iostream", OWN("iostream"))                                                                           \
+    X("map", OWN("map"))                                                                                     \
+    X("memory", OWN("memory"))                                                                               \
+    X("random", OWN("random"))                                                                               \
+    X("sstream", OWN("sstream"))                                                                             \
+    X("stdexcept", OWN("stdexcept"))                                                                         \
+    X("string", OWN("string"))                                                                               \
     X("sys/time.h", "")                                                                                      \
     X("time.h", "")                                                                                          \
-    X("unordered_map", "")                                                                                   \
-    X("vector", "")                                                                                          \
+    X("unordered_map", OWN("unordered_map"))                                                                 \
+    X("vector", OWN("vector"))                                                                               \
     X("cub/cub.cuh", CUB)
 
 /* Values are divisions: NVRTC has no builtins for them, and a constant expression may hold a division. */
