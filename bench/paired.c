@@ -59,7 +59,7 @@ static tt_status measure(bench *b, double seconds) {
     for (size_t i = 0; i < b->n; i++)
         c[i] = &b->entrants[i];
     tt__rounds rounds = {TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, seconds, b->o->loads};
-    return b->backend->ops->finals(b->backend, c, b->n, rounds, 0, b->trials);
+    return tt__backend_finals(b->backend, c, b->n, rounds, 0, 0, b->trials);
 }
 
 typedef struct ranked {

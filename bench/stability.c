@@ -17,7 +17,7 @@
 #include "kernel/load/set.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
-#include "tuner/finals/elect.h"
+#include "tuner/finals/winner.h"
 
 enum { RUNS_MAX = TT__FINALISTS_MAX, PROCESSES = 24, ROUNDS = 21, LOADS = 16 };
 static const double seconds = 0.3; /* in each process */
@@ -89,7 +89,7 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
     }
     TT_TRY(b->ops->problem(b, &p, tt__template_set_for(set, &p)));
     tt__rounds rounds = {ROUNDS, ROUNDS, seconds, LOADS};
-    TT_TRY(b->ops->finals(b, entrants, c->n, rounds, 0, trials));
+    TT_TRY(tt__backend_finals(b, entrants, c->n, rounds, 0, 0, trials));
     for (size_t i = 0; i < c->n; i++)
         c->us[i][c->n_processes] = (float)tt__lower_mean(trials[i].samples_us, ROUNDS);
     c->n_processes++;

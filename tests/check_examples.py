@@ -97,7 +97,7 @@ stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1\}, (\w+), (\w+), ([\d.]+), (
 contenders = constant("tuner/search/schedule.h", r"CONTENDERS_MAX = (\d+)")
 _, longer, second, again = (stage[6] for stage in stages)
 longer += f" and {second}" if second != longer else ""
-favourites = constant("tuner/search/searches.c", r"FAVOURITES = (\d+)")
+favourites = constant("tuner/search/pair.c", r"FAVOURITES = (\d+)")
 says("docs/search.md", f"The model's first {favourites} are compiled ahead")
 says("docs/measuring.md", f"stages 1 and 2 take {longer} times as long. Stage 3 is held again, {again} times as long")
 for at, (least, most, seconds, enter, _, within, *_) in enumerate(stages):

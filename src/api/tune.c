@@ -66,7 +66,8 @@ static tt_status open_templates(tt__template_set *out, const tt_kernel *kernel, 
 }
 
 tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
-                       const tt_tune_opts *opts, const tt__tune_call *how) {
+                       const tt_tune_opts *opts, const tt__tune_call *how,
+                       const tt__tune_question *question) {
     tt__tune_call call = *how;
     tt_tune_opts all;
     questions q = {0};
@@ -84,7 +85,7 @@ tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems,
     call.n = q.n;
     call.problems = q.problems;
     call.templates = &templates;
-    TT_GOTO(tt__tune(out, ctx, &call, &all));
+    TT_GOTO(tt__tune(out, ctx, &call, question, &all));
 out:
     for (size_t i = 0; *out && i < (*out)->n_results;
          i++) /* writing is safe: the caller has not seen the results yet */
@@ -96,7 +97,7 @@ out:
 
 tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
                   const tt_tune_opts *opts) {
-    return tt__tune_and(out, ctx, problems, n_problems, opts, &(tt__tune_call){0});
+    return tt__tune_and(out, ctx, problems, n_problems, opts, &(tt__tune_call){0}, NULL);
 }
 
 /* ---- Tuning on first use ---------------------------------------------------------------------------------
@@ -131,7 +132,8 @@ static tt_status tune_first(tt_ctx *ctx, const tt__template_set *templates, cons
     opts.budget_s = budget_s; /* the best one so far becomes the winner */
     tt_status status = join(&all, &ctx->templates, templates);
     if (status == TT_OK)
-        status = tt__tune(&report, ctx, &(tt__tune_call){.n = 1, .problems = p, .templates = &all}, &opts);
+        status =
+            tt__tune(&report, ctx, &(tt__tune_call){.n = 1, .problems = p, .templates = &all}, NULL, &opts);
     if (status == TT_E_NO_WINNER)
         tt__fail(status, "%s", report->results[0].note);
     free(all.items); /* the templates in it are borrowed */

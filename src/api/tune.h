@@ -8,6 +8,6 @@
 #include "tuner/run/tune.h"
 
 tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,
-                       const tt_tune_opts *opts, const tt__tune_call *how);
+                       const tt_tune_opts *opts, const tt__tune_call *how, const tt__tune_question *question);
 
 #endif

@@ -58,8 +58,9 @@ static tt_status measure(tt__trial trials[ENTRANTS], const char *watts, const ch
             memcpy(pad, pad[4] == '1' ? "PAD=0" : "PAD=1", 5);
         OK(tt__space_resolve(&candidates[i], t, &gpu, &p, config));
     }
+    const tt__rounds rounds = {.least = 7, .most = 15, .worth_s = 0.1, .loads = 1};
     OK(backend->ops->problem(backend, &p, t));
-    tt_status status = backend->ops->energies(backend, c, ENTRANTS, 0.25, 0, trials);
+    tt_status status = tt__backend_finals(backend, c, ENTRANTS, rounds, 0, 0.25, trials);
     backend->ops->close(backend);
     tt__store_close(&store);
     tt__template_set_close(&templates);

@@ -56,7 +56,7 @@ static void close_bench(bench *b) {
 /* The same configuration several times, so that only its place tells one entrant from another. */
 static void hold(bench *b, tt__rounds rounds) {
     const tt__candidate *c[ENTRANTS] = {&b->candidate, &b->candidate, &b->candidate};
-    OK(b->backend->ops->finals(b->backend, c, ENTRANTS, rounds, 0, b->trials));
+    OK(tt__backend_finals(b->backend, c, ENTRANTS, rounds, 0, 0, b->trials));
 }
 
 /* The samples of one load are alike, those of a later one longer. Puts the first of each load in `first`. */

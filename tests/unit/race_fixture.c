@@ -1,7 +1,7 @@
 /* See the header. */
 #include "race_fixture.h"
 
-#include "tuner/finals/elect.h"
+#include "tuner/finals/winner.h"
 
 void race_open(race *r, bool both) {
     *r = (race){.copy = {.best = TT__NOTHING}};
@@ -15,7 +15,7 @@ void race_open(race *r, bool both) {
 
 void race_run(race *r) {
     r->b.backend.n_stages = 0;
-    assert_ok(tt__elect(&r->b.s, &r->all, &r->copy, &r->result));
+    assert_ok(bench_elect(&r->b.s, &r->all, &r->copy, &r->result));
 }
 
 void race_close(race *r) {

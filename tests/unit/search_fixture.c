@@ -3,12 +3,14 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "kernel/load/set.h"
 #include "kernel/space/space.h"
+#include "tuner/finals/winner.h"
 #include "tuner/measure/stats.h"
 
 const char numbers[] = "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"
@@ -21,15 +23,16 @@ static const char words[] = "kernel words\nop transpose\nparam D 0 1 2 3 4 5 6 7
 enum { US = 10, SLOW_US = 20, LUCKY_US = 1, SAMPLES_MISSING = 2 };
 
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
+    fake *f = (fake *)b;
     (void)t;
-    (void)p;
-    ((fake *)b)->n_opened++;
-    return TT_OK;
+    if (f->n_opened < OPENED_MAX)
+        f->opened[f->n_opened] = *p;
+    return ++f->n_opened == f->cannot_open ? tt__fail(TT_E_NO_MEMORY, "it does not fit") : TT_OK;
 }
 
 /* Expected configurations are not in flight yet, and there are no more of them than are left to try. */
 static void check_soon(fake *f) {
-    const tt__expected_list *soon = &f->foresee->expected.soon;
+    const tt__expected_list *soon = &f->expected->soon;
     for (size_t i = 0; i < soon->n; i++)
         for (size_t k = 0; k < f->n_submitted; k++)
             assert_false(soon->items[i].candidate.t == f->submitted[k]->t &&
@@ -83,6 +86,9 @@ static void fill_noisy(fake *f, tt__trial *trial, const tt__candidate *c, double
 static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     fake *f = (fake *)b;
     check_soon(f);
+    *id = TT__NO_TRIAL;
+    if (f->n_waiting == 0 && f->n_asked > 0)
+        return TT_OK;
     *id = f->waiting[0];
     fill(trial, f->n_samples, f->slow_default && *id == 0 ? SLOW_US : f->alike ? f->us : f->us + (double)*id);
     if (f->true_us)
@@ -117,9 +123,14 @@ static void final_trial(fake *f, const tt__candidate *c, size_t i, tt__trial *tr
         trial->samples_us[k] += c == f->fastest ? -f->tick_us : f->tick_us;
 }
 
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        double lap_us, tt__trial *trials) {
+static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                            double lap_us, double train_s) {
     fake *f = (fake *)b;
+    if (train_s > 0) { /* nothing is counted */
+        memset(f->asked, 0, sizeof f->asked);
+        f->n_energies += f->n_asked = n;
+        return TT_OK;
+    }
     assert_true(rounds.least >= 1 && rounds.most >= rounds.least && rounds.most <= TT__FINAL_ROUNDS_MAX);
     assert_true(n >= 1 && n <= TT__FINALISTS_MAX && rounds.loads >= 1 && rounds.loads <= rounds.least);
     assert_true(f->n_stages < STAGES_MAX);
@@ -131,7 +142,16 @@ static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n,
     if (!f->fastest)
         f->fastest = c[n > 5 ? 5 : 0];
     for (size_t i = 0; i < n; i++)
-        final_trial(f, c[i], i, &trials[i]);
+        final_trial(f, c[i], i, &f->asked[i]);
+    f->n_asked = n;
+    return TT_OK;
+}
+
+static tt_status finals_take(tt__backend *b, bool *done, tt__trial *trials) {
+    fake *f = (fake *)b;
+    *done = f->n_asked > 0;
+    memcpy(trials, f->asked, f->n_asked * sizeof *trials);
+    f->n_asked = 0;
     return TT_OK;
 }
 
@@ -159,7 +179,8 @@ static const tt__backend_ops ops = {.problem = problem,
                                     .compilers = compilers,
                                     .submit = submit,
                                     .wait = wait,
-                                    .finals = finals};
+                                    .finals_ask = finals_ask,
+                                    .finals_take = finals_take};
 
 static void remember(void *user, const char *line) {
     bench *b = user;
@@ -174,9 +195,9 @@ void bench_open(bench *b, bool both) {
     memset(b, 0, sizeof *b);
     field_open(&b->f, numbers, both ? letters : NULL);
     assert_int_equal(b->f.space.n, both ? SPACE_OF_BOTH : SPACE);
-    tt__foresee_open(&b->foresee, &b->s, NULL, &b->f.problem);
+    b->expected = (tt__expected){.gpu = &b->s.gpu};
     b->backend = (fake){.base = {&ops},
-                        .foresee = &b->foresee,
+                        .expected = &b->expected,
                         .n_samples = 7,
                         .us = US,
                         .finals_known = true,
@@ -190,7 +211,7 @@ void bench_open(bench *b, bool both) {
     b->s = (tt__session){.templates = &b->set,
                          .call = &b->call,
                          .backend = &b->backend.base,
-                         .foresee = &b->foresee,
+                         .expected = &b->expected,
                          .opts = &b->opts,
                          .gpu = field_gpu,
                          .env = {"580.1", "13.0", TT__METHOD},
@@ -221,7 +242,7 @@ void bench_add_words(bench *b) {
 }
 
 void bench_close(bench *b) {
-    tt__foresee_close(&b->foresee);
+    tt__expected_close(&b->expected);
     tt__store_close(&b->s.store);
     field_close(&b->f);
 }
@@ -230,16 +251,41 @@ void bench_search(bench *b, const tt__limits *limits, tt__search *out) {
     if (b->opts.force) /* this run's trials would be taken over */
         bench_begin_run(b, "measured");
     assert_ok(tt__search_open(&b->s, &b->f.problem, limits, out));
-    assert_ok(tt__foresee_search(&b->foresee, out));
+    assert_ok(tt__foresee_search(&b->s, out));
     assert_ok(tt__search_run(&b->s, out, "search"));
+}
+
+tt_status bench_elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result) {
+    tt__finals *f = calloc(1, sizeof *f);
+    tt__heat heat;
+    size_t n_before = 0;
+    int64_t at;
+    tt_status status;
+    assert_non_null(f);
+    do {
+        TT_GOTO(tt__finals_wants(s, search, &n_before, &at));
+        if (at != TT__NOBODY)
+            TT_GOTO(tt__search_try(s, search, (size_t)at));
+    } while (at != TT__NOBODY);
+    TT_GOTO(tt__finals_nominate(s, search, copy, f));
+    while (tt__finals_next(s, search, f, &heat)) {
+        status = tt__backend_finals(s->backend, heat.c, heat.n, heat.rounds, heat.lap_us, 0, heat.trials);
+        if (status == TT_E_INTERRUPTED)
+            goto out;
+        tt__finals_ended(search, f, status);
+    }
+    TT_GOTO(tt__elect(s, search, copy, f, result));
+out:
+    free(f);
+    return status;
 }
 
 enum { CHECKS = 2 }; /* the verifier's kernels and the reference come first */
 
 size_t bench_expected(const bench *b) {
-    return b->foresee.expected.later.n ? b->foresee.expected.later.n - CHECKS : 0;
+    return b->expected.later.n ? b->expected.later.n - CHECKS : 0;
 }
 
 const char *bench_expected_config(const bench *b, size_t i) {
-    return b->foresee.expected.later.items[CHECKS + i].candidate.config;
+    return b->expected.later.items[CHECKS + i].candidate.config;
 }

@@ -7,10 +7,10 @@
 #include "space_fixture.h"
 #include "tuner/run/tune.h"
 #include "tuner/search/foresee.h"
-#include "tuner/search/hunt.h"
 #include "tuner/search/schedule.h"
+#include "tuner/search/underway.h"
 
-enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8 };
+enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8, OPENED_MAX = 8 };
 extern const char numbers[]; /* a template of SPACE configurations, the default first */
 extern const char letters[]; /* another template, where the model expects STREAM=0 to be faster */
 
@@ -19,7 +19,7 @@ extern const char letters[]; /* another template, where the model expects STREAM
  * less. */
 typedef struct fake {
     tt__backend base;
-    const tt__foresee *foresee;
+    const tt__expected *expected;
     size_t waiting[SPACE_OF_BOTH], n_waiting, most_waiting, n_opened, n_prepared, n_compilers;
     const tt__candidate *waiting_for[SPACE_OF_BOTH];
     const tt__candidate *submitted[SPACE_OF_BOTH]; /* the first of them */
@@ -46,6 +46,10 @@ typedef struct fake {
     size_t n_stages;         /* of the finals, and heats of them */
     size_t n_in[STAGES_MAX]; /* entrants of each stage */
     tt__rounds rounds[STAGES_MAX];
+    tt__trial asked[TT__FINALISTS_MAX]; /* of finals that were asked for */
+    size_t n_asked, n_energies;
+    tt__problem opened[OPENED_MAX]; /* the first n_opened */
+    size_t cannot_open;             /* this one, from 1; 0: none */
     double lap_us[STAGES_MAX];
     size_t fails_at;     /* the stage that fails, from 1; 0: none */
     double first_late_s; /* with bench_open_awaiting: the first result comes so late */
@@ -64,7 +68,7 @@ typedef struct bench {
     tt_tune_opts opts;
     tt__tune_call call;
     tt__session s;
-    tt__foresee foresee;
+    tt__expected expected;
     bool is_short;      /* the effort that is wanted is that of short problems */
     size_t patience;    /* of expect_known */
     char message[1024]; /* the last one */
@@ -77,6 +81,8 @@ void bench_open_awaiting(bench *b, size_t in_time);
 void bench_add_words(bench *b);
 void bench_close(bench *b);
 void bench_begin_run(bench *b, const char *source);
+/* Holds the finals of a search, and elects. */
+tt_status bench_elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result);
 /* Release with tt__search_close. */
 void bench_search(bench *b, const tt__limits *limits, tt__search *out);
 /* The configurations that compilers may work on before the search. */

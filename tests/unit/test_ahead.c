@@ -16,13 +16,13 @@ static void test_goes_on_with_the_rest(void **state) {
     assert_int_equal(some.n_tried, 5);
     assert_int_equal(bench_expected(&b), 5);
     tt__search_close(&some);
-    tt__expected_forget(&b.foresee.expected);
+    tt__expected_forget(&b.expected);
     bench_search(&b, &(tt__limits){8, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, 8);
     assert_int_equal(some.n_measured, 3);
     assert_int_equal(bench_expected(&b), 3);
     tt__search_close(&some);
-    tt__expected_forget(&b.foresee.expected);
+    tt__expected_forget(&b.expected);
     bench_search(&b, &(tt__limits){8, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     assert_int_equal(bench_expected(&b), 0);
     tt__search_close(&some);
@@ -74,7 +74,7 @@ static void test_expects_next(void **state) {
     bench_search(&b, &(tt__limits){TRIALS, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
     assert_int_equal(some.n_tried, TRIALS);
     assert_int_equal(b.backend.most_soon, 8);
-    assert_int_equal(b.foresee.expected.soon.n, 0);
+    assert_int_equal(b.expected.soon.n, 0);
     tt__search_close(&some);
     bench_close(&b);
 }
@@ -118,7 +118,7 @@ static void test_expects_the_default(void **state) {
     b.opts.only = only;
     b.opts.n_only = 1;
     assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0, 0}, &some));
-    assert_ok(tt__foresee_search(&b.foresee, &some));
+    assert_ok(tt__foresee_search(&b.s, &some));
     assert_int_equal(bench_expected(&b), 5 + 1);
     assert_string_equal(bench_expected_config(&b, 5), "C=5 STREAM=1");
     assert_int_equal(tt__strategy_default(&some.space, SPACE - 1), 0);
@@ -159,7 +159,7 @@ static void test_expects(void **state) {
         assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
         for (size_t i = 0; i < 4; i++)
             assert_ok(tt__search_try(&b.s, &some, i));
-        assert_ok(tt__foresee_search(&b.foresee, &some));
+        assert_ok(tt__foresee_search(&b.s, &some));
         size_t expected = cases[k].trials < SPACE ? cases[k].trials - 4 : SPACE - 4;
         assert_int_equal(bench_expected(&b), expected);
         for (size_t i = 0; i < expected; i++)
@@ -196,16 +196,16 @@ static void test_expects_favourites(void **state) {
         assert_ok(tt__search_open(&b.s, &b.f.problem,
                                   &(tt__limits){cases[k].trials, INFINITY, INFINITY, 0, 0, 0, 0}, &some));
         assert_int_equal(some.n_favourites, 0);
-        some.n_favourites = tt__searches_favourites(&b.s, &some);
+        some.n_favourites = tt__pair_favourites(&b.s, &some);
         tt__operation unmodelled = *some.t->operation;
         tt__template of_it = *some.t;
         unmodelled.moves = false;
         of_it.operation = &unmodelled;
         tt__search other = some;
         other.t = &of_it;
-        assert_int_equal(tt__searches_favourites(&b.s, &other), 0);
+        assert_int_equal(tt__pair_favourites(&b.s, &other), 0);
         assert_int_equal(some.n_favourites, cases[k].favourites);
-        assert_ok(tt__foresee_search(&b.foresee, &some));
+        assert_ok(tt__foresee_search(&b.s, &some));
         assert_true(some.space.n > 50);
         const size_t trials = cases[k].trials < some.space.n ? cases[k].trials : some.space.n;
         const size_t all = cases[k].favourites ? cases[k].favourites : trials;

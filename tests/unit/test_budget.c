@@ -6,7 +6,7 @@
 #include "kernel/space/space.h"
 #include "race_fixture.h"
 #include "tuner/finals/finals.h"
-#include "tuner/search/searches.h"
+#include "tuner/search/pair.h"
 
 /* A budget that turns out to be too short when all has been asked for has cut nothing. */
 static void test_all_of_it_in_time(void **state) {
@@ -186,15 +186,6 @@ static void test_says_that_no_finals_were_held(void **state) {
     race_close(&r);
 }
 
-static size_t n_energies;
-
-static tt_status count_energies(tt__backend *b, const tt__candidate *const *c, size_t n, double train_s,
-                                double lap_us, tt__trial *trials) {
-    (void)b, (void)c, (void)train_s, (void)lap_us, (void)trials;
-    n_energies += n;
-    return TT_OK;
-}
-
 /* Trains of five leaders and the flush take 120 s, and more beside them. */
 static void test_energies_within_the_budget(void **state) {
     (void)state;
@@ -202,19 +193,16 @@ static void test_energies_within_the_budget(void **state) {
         char said[TT__REASON_MAX] = "";
         race r;
         race_open(&r, false);
-        tt__backend_ops ops = *r.b.backend.base.ops;
-        ops.energies = count_energies;
-        r.b.backend.base = (tt__backend){.ops = &ops, .counts_energy = fits < 3};
+        r.b.backend.base.counts_energy = fits < 3;
         r.b.call.objective = TT__OBJECTIVE_ENERGY;
         r.b.opts.on_message = keep_message;
         r.b.opts.user = said;
         r.all.limits.deadline_s = r.b.s.end_s = tt__now_s() + (fits == 1 ? 160 : 140.49);
         r.all.limits.energy_s = fits == 2 ? 20 : 0;
         r.all.limits.finals_s = 150;
-        n_energies = 0;
         race_run(&r);
         assert_true(r.b.backend.n_stages > 0);
-        assert_int_equal(n_energies, fits % 3 ? 5 : 0);
+        assert_int_equal(r.b.backend.n_energies, fits % 3 ? 5 : 0);
         if (fits == 3)
             assert_non_null(strstr(said, "are unknown: NVML does not count this GPU's energy"));
         if (!fits)
@@ -229,16 +217,16 @@ static void test_time_is_kept_for_energies(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
         bench b;
-        tt__searches both;
+        tt__pair both;
         bench_open(&b, false);
         b.backend.base.counts_energy = !i;
         b.call.objective = TT__OBJECTIVE_ENERGY;
         b.s.end_s = tt__now_s() + 1000;
-        (void)tt__searches_plan(&b.s, &b.f.problem, 1, &both); /* no template copies here: it ends there */
+        (void)tt__pair_plan(&b.s, &b.f.problem, 1, &both); /* no template copies here: it ends there */
         const tt__limits *limits = &both.search.limits;
         assert_true(i ? limits->energy_s == 0 : limits->energy_s > 100);
         assert_true(fabs(limits->deadline_s + limits->energy_s - b.s.end_s) < 1);
-        tt__searches_close(&both);
+        tt__pair_close(&both);
         bench_close(&b);
     }
 }

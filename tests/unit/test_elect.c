@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "race_fixture.h"
-#include "tuner/finals/elect.h"
+#include "tuner/finals/winner.h"
 
 /* The slowest quarter counts for nothing, the fastest for as much as the rest. */
 static void test_judges_by_the_lower_three_quarters(void **state) {
@@ -166,7 +166,7 @@ static void test_elects_without_samples(void **state) {
     for (int known = 0; known < 2; known++) {
         b.backend.finals_known = known;
         bench_search(&b, &tt__no_limits, &all);
-        assert_ok(tt__elect(&b.s, &all, &copy, &result));
+        assert_ok(bench_elect(&b.s, &all, &copy, &result));
         assert_string_equal(result.config, "A=0 B=0");
         assert_true(result.time_us == 10);
         assert_int_equal(b.backend.n_in[0], 1); /* the next takes a tenth longer */
@@ -225,7 +225,7 @@ static void test_a_replayed_winner_does_not_hold(void **state) {
     for (int replayed = 0; replayed < 2; replayed++) {
         b.opts.replay = replayed ? "a recording" : NULL;
         bench_begin_run(&b, replayed ? "replayed" : "measured");
-        assert_ok(tt__elect(&b.s, &all, &copy, &result));
+        assert_ok(bench_elect(&b.s, &all, &copy, &result));
         assert_ok(tt__stored_winner(&b.s, &all, &result, &holds));
         assert_true(holds);
     }

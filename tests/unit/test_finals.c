@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "race_fixture.h"
-#include "tuner/finals/elect.h"
+#include "tuner/finals/winner.h"
 
 static tt__winner stored_winner(const race *r) {
     tt__winner w;
@@ -283,7 +283,7 @@ static void test_a_stage_that_is_interrupted(void **state) {
     race_open(&r, false);
     r.b.backend.fails_at = 2;
     r.b.backend.fails_with = TT_E_INTERRUPTED;
-    assert_int_equal(tt__elect(&r.b.s, &r.all, &r.copy, &r.result), TT_E_INTERRUPTED);
+    assert_int_equal(bench_elect(&r.b.s, &r.all, &r.copy, &r.result), TT_E_INTERRUPTED);
     assert_string_equal(r.result.config, "");
     assert_string_equal(r.b.message, "");
     race_close(&r);

@@ -8,7 +8,7 @@
 #include "db/conn.h"
 #include "dispatch/context.h"
 #include "race_fixture.h"
-#include "tuner/search/searches.h"
+#include "tuner/search/pair.h"
 
 /* Of equally fast configurations the first in the space is the best, in any order of trials. */
 static void test_the_best_of_equals(void **state) {
@@ -293,44 +293,20 @@ static void test_in_flight_for_compilers(void **state) {
     }
 }
 
-/* Between problems the backend would prepare the copy's arrays again. */
-static void test_the_copy_is_searched_once(void **state) {
-    (void)state;
-    bench b;
-    tt__searches both;
-    bench_open(&b, false);
-    b.f.t[1] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
-    b.set.n = 2;
-    b.f.problem.moved_bytes = 1 << 27;
-    assert_ok(tt__searches_open(&b.s, &b.f.problem, 1, &both));
-    for (int again = 0; again < 2; again++) {
-        assert_ok(tt__searches_run_copy(&b.s, &both, 1));
-        assert_int_equal(b.backend.n_opened, 1);
-    }
-    tt__searches_close(&both);
-    bench_close(&b);
-}
-
-static tt_status question(void *user, tt__session *s, tt__search *copy, const tt__search *search,
-                          const tt_result *winner) {
-    (void)user, (void)s, (void)copy, (void)search, (void)winner;
-    return TT_OK;
-}
-
 /* A replayed study wants the recorded winner, in whatever order the trials are replayed. */
 static void test_a_replayed_question_tries_all(void **state) {
     (void)state;
     for (int k = 0; k < 4; k++) {
         bench b;
-        tt__searches both;
+        tt__pair both;
         bench_open(&b, false);
         b.f.t[1] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
         b.set.n = 2;
         b.opts.replay = k & 1 ? "some.json" : NULL;
-        b.call.after = k & 2 ? question : NULL;
-        assert_ok(tt__searches_open(&b.s, &b.f.problem, 1, &both));
+        b.s.asks = k & 2;
+        assert_ok(tt__pair_open(&b.s, &b.f.problem, 1, &both));
         assert_int_equal(both.search.limits.patience, k == 3 ? 0 : 3);
-        tt__searches_close(&both);
+        tt__pair_close(&both);
         bench_close(&b);
     }
 }
@@ -340,7 +316,7 @@ static void test_finals_alone_try_nothing(void **state) {
     (void)state;
     bench b;
     tt__search some;
-    tt__searches both;
+    tt__pair both;
     bench_open(&b, true);
     b.set.n = 1;
     bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
@@ -348,10 +324,10 @@ static void test_finals_alone_try_nothing(void **state) {
     b.f.t[2] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
     b.set.n = 3;
     b.call.only_finals = true;
-    assert_ok(tt__searches_open(&b.s, &b.f.problem, 1, &both));
+    assert_ok(tt__pair_open(&b.s, &b.f.problem, 1, &both));
     assert_int_equal(both.search.n_tried, 5);
     assert_int_equal(tt__search_left(&both.search), 0);
-    tt__searches_close(&both);
+    tt__pair_close(&both);
     bench_close(&b);
 }
 
@@ -447,7 +423,6 @@ int main(void) {
         cmocka_unit_test(test_rounds_of_a_sample),
         cmocka_unit_test(test_in_flight_on_several_gpus),
         cmocka_unit_test(test_in_flight_for_compilers),
-        cmocka_unit_test(test_the_copy_is_searched_once),
         cmocka_unit_test(test_a_replayed_question_tries_all),
         cmocka_unit_test(test_finals_alone_try_nothing),
         cmocka_unit_test(test_counts_what_there_is),

@@ -70,7 +70,7 @@ static void test_a_small_sample_is_widened(void **state) {
     bench_open(&b, false);
     b.f.t[2] = field_template(vast);
     b.set = (tt__template_set){1, &b.f.t[2]};
-    b.s.foresee = NULL; /* the fixture looks at candidates, which widening moves */
+    b.s.expected = NULL; /* the fixture looks at candidates, which widening moves */
     for (size_t trials = FEW; trials <= MORE; trials += MORE - FEW) {
         const tt__limits limits = {.trials = trials, .deadline_s = INFINITY, .whole = WHOLE};
         assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));

@@ -20,7 +20,7 @@ typedef struct tt__backend tt__backend;
 typedef struct tt__backend_ops {
     /* Describes the GPU and the environment of the results. */
     tt_status (*hello)(tt__backend *b, tt__gpu *gpu, tt__env *env);
-    /* The number of problems that may be under way at once; 1: wait for finals, too. NULL: 1. */
+    /* The number of problems that may be under way at once. NULL: 1. */
     size_t (*lanes)(const tt__backend *b);
     /* Makes a lane, below TT__LANES_MAX, the current one. The first one is 0. NULL: there is no other. */
     tt_status (*enter)(tt__backend *b, size_t lane);
@@ -44,21 +44,16 @@ typedef struct tt__backend_ops {
     /* Waits for the next trial of any lane to end. *id is TT__NO_TRIAL if finals that were asked for have
      * ended instead. TT_E_INTERRUPTED: should_stop returned non-zero. */
     tt_status (*wait)(tt__backend *b, size_t *id, tt__trial *trial);
-    /* Measures n candidates again in interleaved rounds. trials[i] gets one sample a round, so that samples
-     * pair up. A trial that is not ok (such as one missing from the recording) leaves the finals. The times
-     * of all together are lap_us (0: not known), and the time limit allows for that. */
-    tt_status (*finals)(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        double lap_us, tt__trial *trials);
-    /* The same, without waiting: on one of several devices, while the others try configurations of other
-     * lanes. Candidates are borrowed until `finals_take` says that the request was *done. Its status is that
-     * of the finals. */
+    /* Asks to measure n candidates again in interleaved rounds, on one device, while the others try
+     * configurations of other lanes. trials[i] gets one sample a round, so that samples pair up. A trial that
+     * is not ok (such as one missing from the recording) leaves the finals. The times of all together are
+     * lap_us (0: not known), and the time limit allows for that. With train_s above 0, trains of launches of
+     * so many seconds follow: trials[i].energy; TT_E_UNSUPPORTED: the device does not count energy.
+     * Candidates are borrowed until `finals_take` says that the request is *done. Its status is that of the
+     * finals. */
     tt_status (*finals_ask)(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                            double lap_us);
+                            double lap_us, double train_s);
     tt_status (*finals_take)(tt__backend *b, bool *done, tt__trial *trials);
-    /* The same for few candidates, with trains of so many seconds after the rounds: trials[i].energy. NULL:
-     * the backend has none. TT_E_UNSUPPORTED: the device does not count energy. */
-    tt_status (*energies)(tt__backend *b, const tt__candidate *const *c, size_t n, double train_s,
-                          double lap_us, tt__trial *trials);
     /* Counts one launch of a candidate that passed. Counters that are not to be had are no failure. NULL: the
      * backend has none. */
     tt_status (*count)(tt__backend *b, const tt__candidate *c, tt__counted *out);
@@ -71,6 +66,10 @@ struct tt__backend {
     const tt__backend_ops *ops;
     bool counts_energy; /* after `hello`: the device counts energy */
 };
+
+/* Asks for finals and waits for them. No trial may be in flight. */
+tt_status tt__backend_finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                             double lap_us, double train_s, tt__trial *trials);
 
 #define TT__NO_TRIAL SIZE_MAX
 /* A search names trial i of lane k by k * TT__LANE_TRIALS + i. */

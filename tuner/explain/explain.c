@@ -131,7 +131,7 @@ static tt_status time_together(chosen *all) {
     if (n == 0)
         return TT_OK;
     tt__trial *trials = calloc(n, sizeof *trials); /* large for a stack */
-    tt_status status = trials ? all->s->backend->ops->finals(all->s->backend, c, n, rounds, lap_us, trials)
+    tt_status status = trials ? tt__backend_finals(all->s->backend, c, n, rounds, lap_us, 0, trials)
                               : tt__fail_memory(n * sizeof *trials);
     for (size_t i = 0; i < n && status == TT_OK; i++)
         if (trials[i].status == TT__TRIAL_OK && trials[i].n_samples > 0)

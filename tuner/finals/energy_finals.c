@@ -9,9 +9,10 @@
 
 tt_status tt__energy_measure(const tt__session *s, const tt__search *search, const tt__candidate *const *c,
                              size_t n, tt__trial *trials) {
+    const tt__rounds rounds = {.least = 7, .most = 15, .worth_s = 0.1, .loads = 1};
     tt__backend *b = s->backend;
     double lap_us = 0;
-    if (!b->ops->energies)
+    if (s->opts->replay)
         return tt__fail(TT_E_UNSUPPORTED, "a recording has no energies: measure them on such a GPU");
     for (size_t i = 0; i < n; i++)
         lap_us += trials[i].time_us;
@@ -26,7 +27,7 @@ tt_status tt__energy_measure(const tt__session *s, const tt__search *search, con
         return tt__fail(TT_E_UNSUPPORTED,
                         "they take up to %.0f s to measure, and the budget leaves %.0f s: allow more", most_s,
                         left_s);
-    TT_TRY(b->ops->energies(b, c, n, tt__energy_train_s, lap_us, trials));
+    TT_TRY(tt__backend_finals(b, c, n, rounds, lap_us, tt__energy_train_s, trials));
     for (size_t i = 0; i < n; i++) {
         int64_t id;
         if (!tt__energy_known(&trials[i].energy))

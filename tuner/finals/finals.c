@@ -76,12 +76,31 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most, dou
     }
 }
 
-tt_status tt__finals_needed(const tt__session *s, const tt__search *search, int64_t needed[TT__NEEDED]) {
+/* Configurations that the finals need even if the search left them out: the stored winner, and the leading
+ * template's default. Members of the space, or TT__NOBODY. */
+enum { NEEDED = 2 };
+static tt_status find_needed(const tt__session *s, const tt__search *search, int64_t needed[NEEDED]) {
     tt__winner w;
     bool found;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
     needed[0] = found ? tt__strategy_member(&search->space, w.kernel, w.config) : TT__NOBODY;
     needed[1] = tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning gained */
+    return TT_OK;
+}
+
+/* A trial may change the leading template, so each is found anew. A default, unlike the stored winner, may be
+ * left out at the end of a budget. */
+tt_status tt__finals_wants(const tt__session *s, const tt__search *search, size_t *n_before, int64_t *index) {
+    int64_t needed[NEEDED];
+    const tt__backend_ops *ops = s->backend->ops;
+    for (*index = TT__NOBODY; *index == TT__NOBODY && *n_before < NEEDED;) {
+        if (*n_before > 0 && ops->await_until)
+            ops->await_until(s->backend, search->limits.deadline_s);
+        TT_TRY(find_needed(s, search, needed));
+        const int64_t at = needed[(*n_before)++];
+        if (at != TT__NOBODY && search->known[at] == TT__UNTRIED)
+            *index = at;
+    }
     return TT_OK;
 }
 
@@ -120,7 +139,7 @@ static tt_status note_earlier(void *user, const tt__trial_row *row) {
 }
 
 /* Several runs may each have found a winner, as those of a cluster. All of them enter. */
-static tt_status enter_earlier(tt__session *s, const tt__search *search, tt__finals *f) {
+static tt_status enter_earlier(const tt__session *s, const tt__search *search, tt__finals *f) {
     earlier e = {.search = search};
     TT_TRY(tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_FINAL, note_earlier,
                             &e));
@@ -129,16 +148,11 @@ static tt_status enter_earlier(tt__session *s, const tt__search *search, tt__fin
     return TT_OK;
 }
 
-tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *f) {
-    int64_t needed[TT__NEEDED];
+tt_status tt__finals_nominate(const tt__session *s, const tt__search *search, const tt__search *copy,
+                              tt__finals *f) {
+    int64_t needed[NEEDED];
     *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
-    for (size_t i = 0; i < TT__NEEDED; i++) { /* a trial may change the leading template */
-        TT_TRY(tt__finals_needed(s, search, needed));
-        if (needed[i] != TT__NOBODY && s->n_lanes == 0) /* a lane has tried them */
-            TT_TRY(tt__search_try(s, search, (size_t)needed[i]));
-        if (s->backend->ops->await_until) /* a default, unlike the stored winner, may be left out */
-            s->backend->ops->await_until(s->backend, search->limits.deadline_s);
-    }
+    TT_TRY(find_needed(s, search, needed));
     f->is_long = tt__schedule_is_long(search);
     f->stage = f->is_long ? TT__STAGES - 1 : 0;
     if (s->call->only_finals)

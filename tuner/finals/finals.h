@@ -46,14 +46,13 @@ typedef struct tt__heat {
     tt__trial *trials;
 } tt__heat;
 
-/* Configurations that the finals need even if the search left them out: the stored winner, and the leading
- * template's default. Members of the space, or TT__NOBODY. */
-enum { TT__NEEDED = 2 };
-tt_status tt__finals_needed(const tt__session *s, const tt__search *search, int64_t needed[TT__NEEDED]);
+/* The next configuration that the finals need and the search left out, or TT__NOBODY. Begin with *n_before 0,
+ * and try each before the next call. */
+tt_status tt__finals_wants(const tt__session *s, const tt__search *search, size_t *n_before, int64_t *index);
 
-/* Chooses the entrants. Without lanes it tries the stored winner and the leading template's default if the
- * search has not. */
-tt_status tt__finals_nominate(tt__session *s, tt__search *search, const tt__search *copy, tt__finals *out);
+/* Chooses the entrants, when nothing is wanted any more. */
+tt_status tt__finals_nominate(const tt__session *s, const tt__search *search, const tt__search *copy,
+                              tt__finals *out);
 
 /* The next heat; false: the finals are over. Measure it, and tell how that ended. */
 bool tt__finals_next(const tt__session *s, const tt__search *search, tt__finals *f, tt__heat *heat);

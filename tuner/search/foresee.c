@@ -9,32 +9,23 @@
 #include "base/clock.h"
 #include "dispatch/layers.h"
 
-void tt__foresee_open(tt__foresee *f, tt__session *s, tt_ctx *ctx, const tt__problem *problems) {
-    *f = (tt__foresee){.s = s, .ctx = ctx, .problems = problems, .expected.gpu = &s->gpu};
-}
-
-void tt__foresee_close(tt__foresee *f) {
-    tt__searches_close(&f->next);
-    tt__expected_close(&f->expected);
-}
-
 /* ---- Before a search ----------------------------------------------------------------------------------- */
 
 /* Expects the `most` untried configurations that are fastest by the model, and the default of the leading
  * template, which the finals need. */
-static tt_status expect_best(tt__foresee *f, const tt__search *search, size_t most) {
+static tt_status expect_best(tt__session *s, const tt__search *search, size_t most) {
     const tt__space *space = &search->space;
     tt__points points;
     tt__cost_model model = {0};
     size_t n, *order = NULL;
     tt_status status;
     TT_GOTO(tt__points_open(&points, space));
-    TT_GOTO(tt__cost_model_open(&model, space, &f->s->gpu, &search->problem, &points, NULL));
+    TT_GOTO(tt__cost_model_open(&model, space, &s->gpu, &search->problem, &points, NULL));
     TT_GOTO(tt__strategy_rank(&order, &n, space, search->known, &model));
     int64_t leading_default = n ? tt__strategy_default(space, order[0]) : TT__NOTHING;
     for (size_t i = 0; i < n; i++)
         if (i < most || (int64_t)order[i] == leading_default)
-            TT_GOTO(tt__expected_later(&f->expected, &space->items[order[i]], &search->problem));
+            TT_GOTO(tt__expected_later(s->expected, &space->items[order[i]], &search->problem));
 out:
     free(order);
     tt__cost_model_close(&model);
@@ -42,46 +33,39 @@ out:
     return status;
 }
 
-tt_status tt__foresee_search(tt__foresee *f, const tt__search *search) {
+tt_status tt__foresee_search(tt__session *s, const tt__search *search) {
     size_t left = tt__search_left(search);
-    if (!f || left == 0)
+    if (!s->expected || left == 0)
         return TT_OK;
-    if (!tt__search_wants_all(f->s, search))
-        return expect_best(f, search, search->n_favourites ? search->n_favourites : left);
+    if (!tt__search_wants_all(s, search))
+        return expect_best(s, search, search->n_favourites ? search->n_favourites : left);
     for (size_t i = 0; i < search->space.n; i++)
         if (search->known[i] == TT__UNTRIED)
-            TT_TRY(tt__expected_later(&f->expected, &search->space.items[i], &search->problem));
+            TT_TRY(tt__expected_later(s->expected, &search->space.items[i], &search->problem));
     return TT_OK;
 }
 
-/* ---- During a search, and between searches ------------------------------------------------------------- */
+/* ---- During a search ------------------------------------------------------------- */
 
-tt_status tt__foresee_strategy(tt__foresee *f, const tt__search *search, const tt__strategy *strategy,
-                               void *self, const tt__view *view, size_t most) {
+tt_status tt__foresee_next(tt__session *s, const tt__search *search, const tt__strategy *strategy, void *self,
+                           const tt__view *view, size_t most) {
     enum { LIKELY = 8 };
     const tt__candidate *c[LIKELY];
     size_t at[LIKELY];
-    if (!f || !strategy->likely)
+    if (!s->expected || !strategy->likely)
         return TT_OK;
     size_t n = strategy->likely(at, most < LIKELY ? most : LIKELY, self, view);
     for (size_t i = 0; i < n; i++)
         c[i] = &search->space.items[at[i]];
-    return tt__expected_soon(&f->expected, c, n, &search->problem);
-}
-
-void tt__foresee_open_next(tt__foresee *f) {
-    if (!f || f->next.open || f->s->at_problem + 1 >= f->s->n_problems)
-        return;
-    size_t next = f->s->at_problem + 1;
-    tt__searches_open(f->s, &f->problems[next], f->s->n_problems - next, &f->next);
+    return tt__expected_soon(s->expected, c, n, &search->problem);
 }
 
 /* ---- While CUDA starts --------------------------------------------------------------------------------- */
 
-static bool find_gpu(tt__foresee *f, const char *name) {
-    pthread_mutex_lock(&f->ctx->lock);
-    bool known = *name && tt__layers_find_gpu(f->ctx, name, &f->s->gpu, &f->s->gpu_id) == TT_OK;
-    pthread_mutex_unlock(&f->ctx->lock);
+static bool find_gpu(tt__session *s, tt_ctx *ctx, const char *name) {
+    pthread_mutex_lock(&ctx->lock);
+    bool known = *name && tt__layers_find_gpu(ctx, name, &s->gpu, &s->gpu_id) == TT_OK;
+    pthread_mutex_unlock(&ctx->lock);
     return known;
 }
 
@@ -94,24 +78,22 @@ static bool has_winner(const tt__session *s, const tt__problem *p) {
 }
 
 /* Expects the copy first, and then the problem. */
-static void expect_first(tt__foresee *f) {
-    tt__session *s = f->s;
-    tt__searches both;
+static void expect_pair(tt__session *s, const tt__problem *p) {
+    tt__pair both;
     double since_s = tt__now_s();
     s->presumed = true;
-    if (tt__searches_plan(s, &f->problems[0], s->n_problems, &both) == TT_OK &&
-        tt__foresee_search(f, &both.copy) == TT_OK)
-        tt__foresee_search(f, &both.search);
-    tt__searches_close(&both);
+    if (tt__pair_plan(s, p, s->n_problems, &both) == TT_OK && tt__foresee_search(s, &both.copy) == TT_OK)
+        tt__foresee_search(s, &both.search);
+    tt__pair_close(&both);
     s->presumed = false;
-    tt__session_phase(s, "expect", &f->problems[0], &since_s);
+    tt__session_phase(s, "expect", p, &since_s);
 }
 
-bool tt__foresee_while_cuda_starts(tt__foresee *f, const char *name, tt__gpu *gpu) {
-    if (!f || !f->ctx || !find_gpu(f, name))
+bool tt__foresee_first(tt__session *s, tt_ctx *ctx, const char *name, tt__gpu *gpu) {
+    if (!s->expected || !find_gpu(s, ctx, name))
         return false;
-    *gpu = f->s->gpu;
-    if (f->s->opts->force || !has_winner(f->s, &f->problems[0]))
-        expect_first(f);
+    *gpu = s->gpu;
+    if (s->opts->force || !has_winner(s, &s->call->problems[0]))
+        expect_pair(s, &s->call->problems[0]);
     return true;
 }

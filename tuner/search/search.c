@@ -360,7 +360,7 @@ tt_status tt__search_try(tt__session *s, tt__search *search, size_t index) {
         return TT_OK;
     TT_TRY(tt__search_submit(s, search, index));
     TT_TRY(s->backend->ops->wait(s->backend, &id, &trial));
-    return tt__search_take(s, search, id, &trial);
+    return tt__search_take(s, search, id % TT__LANE_TRIALS, &trial);
 }
 
 void tt__search_close(tt__search *search) {

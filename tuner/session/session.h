@@ -8,16 +8,9 @@
 #include "kernel/load/set.h"
 #include "kernel/model/template.h"
 #include "tuner/backend/backend.h"
+#include "tuner/farm/expected.h"
 #include "tuner/session/part.h"
 #include "tuner/strategy/strategy.h"
-
-struct tt__foresee;
-struct tt__search;
-struct tt__session;
-
-/* Called for each problem that has a winner, while its searches are still open. */
-typedef tt_status (*tt__after_fn)(void *user, struct tt__session *s, struct tt__search *copy,
-                                  const struct tt__search *search, const tt_result *winner);
 
 /* What the winner has least of. The search is for time; the others choose among the leaders of the finals. */
 typedef enum tt__objective { TT__OBJECTIVE_TIME, TT__OBJECTIVE_ENERGY, TT__OBJECTIVE_EDP } tt__objective;
@@ -31,8 +24,6 @@ typedef struct tt__tune_call {
     bool only_finals;    /* no new trials, and finals even where a valid winner is stored */
     tt__space_part part; /* of each space that is tried */
     tt__objective objective;
-    tt__after_fn after; /* NULL: nothing */
-    void *user;
 } tt__tune_call;
 
 /* The winners in the store when a run begins. */
@@ -49,18 +40,19 @@ typedef struct tt__session {
     tt__store *store;
     const tt__template_set *templates;
     tt__backend *backend;
-    struct tt__foresee *foresee; /* NULL: nothing is compiled, or nothing ahead */
+    tt__expected *expected; /* NULL: nothing is compiled, or nothing ahead */
     tt__trace *trace;
     const tt__strategy *strategy; /* NULL: chosen for each search */
     const tt__tune_call *call;
     const tt_tune_opts *opts;
+    bool asks; /* something is asked about each winner */
     tt__gpu gpu;
     const int *devices; /* n_gpus of them, unless it is a replay */
     size_t n_gpus;      /* that are alike and share the search; at least 1 */
     bool presumed;      /* `gpu` is a guess; searches do not use the store until it is confirmed */
     tt__env env;
     int64_t gpu_id, run_id;
-    size_t lane, n_lanes; /* the backend's lane; how many are in use, or 0: only the first */
+    size_t lane, n_lanes; /* the backend's lane; how many share the devices (0: only this one) */
     bool in_background;   /* an earlier problem shows its progress */
     size_t kind, n_kinds; /* of GPUs, one after the other; each has all problems */
     size_t at_problem, n_ended, n_problems;

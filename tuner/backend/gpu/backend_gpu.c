@@ -37,7 +37,7 @@ static tt_status hello(tt__backend *b, tt__gpu *gpu, tt__env *env) {
     while (!l->greeted) /* by any of the GPUs; the others may be broken */
         TT_TRY(tt__loop_turn(l));
     l->presumed = l->workers.compiling.status == TT_OK && l->opts.while_cuda_starts &&
-                  l->opts.while_cuda_starts(l->opts.foresee, l->presumed_name, &l->workers.gpu);
+                  l->opts.while_cuda_starts(l->opts.starting, l->presumed_name, &l->workers.gpu);
     l->cubins.cc = l->workers.gpu.cc;
     while (!l->described)
         TT_TRY(tt__loop_turn(l));
@@ -152,6 +152,7 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
     const tt__problem *p = &tt__loop_now(l)->task.problem;
     tt__loop_now(l)->cutoff_us = cutoff_us;
     tt__loop_now(l)->is_fresh = false;
+    tt__loop_release(l, l->at); /* its finals are over */
     tt__cubin *cubin;
     TT_TRY(tt__cubins_want(&l->cubins, c, p, &cubin));
     *j = (tt__job){.state = TT__JOB_TO_COMPILE,
@@ -214,9 +215,15 @@ static tt_status await(tt__loop *l, const tt__cubin *cubin) {
     return cubin->state == TT__CUBIN_READY ? TT_OK : tt__fail(TT_E_COMPILE, "%s", cubin->reason);
 }
 
+/* Makes a GPU ready for counts: the one of the lane's finals, or else a free one. */
 static tt_status await_problem(tt__loop *l) {
     for (;;) {
-        const size_t gpu = l->count_gpu = tt__loop_choose_gpu(l, l->at);
+        const size_t held = tt__loop_now(l)->finals.held;
+        const size_t gpu = l->count_gpu = held ? held - 1 : tt__loop_choose_gpu(l, l->at);
+        if (gpu == TT__GPUS_MAX) { /* others hold finals on all of them */
+            TT_TRY(tt__loop_turn(l));
+            continue;
+        }
         if (l->gpus[gpu].state == TT__ARRAYS_OPEN)
             return TT_OK;
         l->gpus[gpu].lane = l->at;
@@ -241,8 +248,9 @@ static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, siz
     return tt__cubins_save(&l->cubins, true);
 }
 
-static tt_status ask(tt__loop *l, const tt__candidate *const *c, size_t n, tt__rounds rounds, double lap_us,
-                     double train_s) {
+static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+                            double lap_us, double train_s) {
+    tt__loop *l = (tt__loop *)b;
     tt__lane_finals *f = &tt__loop_now(l)->finals;
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
@@ -256,11 +264,6 @@ static tt_status ask(tt__loop *l, const tt__candidate *const *c, size_t n, tt__r
     return tt__loop_feed_finals(l);
 }
 
-static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                            double lap_us) {
-    return ask((tt__loop *)b, c, n, rounds, lap_us, 0);
-}
-
 static tt_status finals_take(tt__backend *b, bool *done, tt__trial *trials) {
     tt__lane_finals *f = &tt__loop_now((tt__loop *)b)->finals;
     *done = f->state == TT__FINALS_DONE;
@@ -269,34 +272,6 @@ static tt_status finals_take(tt__backend *b, bool *done, tt__trial *trials) {
     f->state = TT__FINALS_IDLE;
     memcpy(trials, f->trials, f->n * sizeof *trials);
     return tt__workers_adopt(&f->done);
-}
-
-/* While the GPU measures, the next problem is opened. */
-static tt_status hold(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                      double lap_us, double train_s, tt__trial *trials) {
-    tt__loop *l = (tt__loop *)b;
-    bool done = false;
-    tt_status status = ask(l, c, n, rounds, lap_us, train_s);
-    while (status == TT_OK && !done) {
-        if (tt__loop_now(l)->finals.state == TT__FINALS_ON_GPU && l->opts.while_finals_run)
-            l->opts.while_finals_run(l->opts.foresee);
-        status = tt__loop_turn(l);
-        if (status == TT_OK)
-            status = finals_take(b, &done, trials);
-    }
-    end_finals(l);
-    return status;
-}
-
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        double lap_us, tt__trial *trials) {
-    return hold(b, c, n, rounds, lap_us, 0, trials);
-}
-
-static tt_status energies(tt__backend *b, const tt__candidate *const *c, size_t n, double train_s,
-                          double lap_us, tt__trial *trials) {
-    const tt__rounds rounds = {.least = 7, .most = 15, .worth_s = 0.1, .loads = 1};
-    return hold(b, c, n, rounds, lap_us, train_s, trials);
 }
 
 /* ---- Counters ------------------------------------------------------------------------------------------ */
@@ -369,10 +344,8 @@ static const tt__backend_ops gpu_ops = {.hello = hello,
                                         .await_until = await_until,
                                         .submit = submit,
                                         .wait = wait,
-                                        .finals = finals,
                                         .finals_ask = finals_ask,
                                         .finals_take = finals_take,
-                                        .energies = energies,
                                         .count = count,
                                         .peaks = peaks,
                                         .close = close_gpu};

@@ -15,10 +15,9 @@ typedef struct tt__backend_gpu_opts {
     tt__trace *trace;        /* may be NULL */
     tt__expected *expected;  /* work for idle compilers; may be NULL */
     /* Called while CUDA starts, with the probable name of the GPU ("": unknown). True: it is known, *gpu has
-     * its description, and `expected` has work for it. May be NULL, as the next one. */
-    bool (*while_cuda_starts)(void *foresee, const char *name, tt__gpu *gpu);
-    void (*while_finals_run)(void *foresee);
-    void *foresee; /* for these two */
+     * its description, and `expected` has work for it. May be NULL. */
+    bool (*while_cuda_starts)(void *starting, const char *name, tt__gpu *gpu);
+    void *starting; /* for it */
     int (*should_stop)(void *user);
     void (*on_message)(void *user, const char *line); /* may be NULL */
     void *user;

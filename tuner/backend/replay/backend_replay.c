@@ -238,20 +238,10 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
 }
 
 /* There are as many rounds as were recorded. A stage takes the time that it is worth on a GPU. */
-static tt_status finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                        double lap_us, tt__trial *trials) {
-    replay *r = (replay *)b;
-    (void)lap_us;
-    for (size_t i = 0; i < n; i++)
-        TT_TRY(look_up(r, c[i], TT__STAGE_FINAL, &trials[i]));
-    sleep_until(occupy(r, rounds.worth_s));
-    return TT_OK;
-}
-
 static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
-                            double lap_us) {
+                            double lap_us, double train_s) {
     replay *r = (replay *)b;
-    (void)lap_us;
+    (void)lap_us, (void)train_s;
     lane *l = r->lanes[r->at];
     l->n = n;
     for (size_t i = 0; i < n; i++)
@@ -289,7 +279,6 @@ static const tt__backend_ops replay_ops = {.hello = hello,
                                            .room = room,
                                            .submit = submit,
                                            .wait = wait,
-                                           .finals = finals,
                                            .finals_ask = finals_ask,
                                            .finals_take = finals_take,
                                            .close = close_replay};

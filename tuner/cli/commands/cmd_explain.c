@@ -38,7 +38,7 @@ static tt_status explain(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
     if (status == TT_OK) /* a recording has no stored winner */
         status = tt__tune_and(&c->report, ctx, problems.items, problems.n, opts,
-                              &(tt__tune_call){.stored = !c->args->replay, .after = after, .user = c});
+                              &(tt__tune_call){.stored = !c->args->replay}, &(tt__tune_question){after, c});
     tt__cli_problems_close(&problems);
     return status;
 }

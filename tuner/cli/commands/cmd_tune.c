@@ -439,7 +439,7 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     tt__tune_call how = {.only_finals = c->args->finals, .objective = c->args->objective};
     const size_t n = take_shard(c->args, problems.items, problems.n, &how);
     if (status == TT_OK && n)
-        status = tt__tune_and(&c->report, ctx, problems.items, n, opts, &how);
+        status = tt__tune_and(&c->report, ctx, problems.items, n, opts, &how, NULL);
     tt__cli_problems_close(&problems);
     return status;
 }

@@ -15,7 +15,7 @@
 #include "tuner/explain/occupancy.h"
 #include "tuner/finals/finals.h"
 #include "tuner/run/tune.h"
-#include "tuner/search/hunt.h"
+#include "tuner/search/underway.h"
 
 const tt__rung_info tt__rungs[TT__RUNGS] = {
     [TT__RUNG_COPY] = {"copy", "copy", NULL, NULL},
@@ -111,8 +111,8 @@ static tt_status hold_rounds(study *st, tt__session *s, tt__ladder *ladder, int6
         }
     if (n == 0)
         return TT_OK;
-    tt_status status = s->backend->ops->finals(
-        s->backend, c, n, (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1}, lap_us, trials);
+    tt_status status = tt__backend_finals(
+        s->backend, c, n, (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1}, lap_us, 0, trials);
     if (status == TT_E_INTERRUPTED)
         return status;
     if (status != TT_OK)
@@ -183,5 +183,6 @@ tt_status tt__study_run(tt_report **out, tt__ladder *ladders, tt_ctx *ctx, const
                         size_t n_problems, const tt_tune_opts *opts) {
     study st = {.ladders = ladders};
     memset(ladders, 0, n_problems * sizeof *ladders);
-    return tt__tune_and(out, ctx, problems, n_problems, opts, &(tt__tune_call){.after = climb, .user = &st});
+    return tt__tune_and(out, ctx, problems, n_problems, opts, &(tt__tune_call){0},
+                        &(tt__tune_question){climb, &st});
 }

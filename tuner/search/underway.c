@@ -1,5 +1,7 @@
-/* See the header. */
-#include "tuner/search/hunt.h"
+/*
+ * Keeps a search under way.
+ */
+#include "tuner/search/underway.h"
 
 #include <math.h>
 
@@ -25,29 +27,29 @@ static double finals_s(const tt__search *search) {
 
 /* The finals do not wait for requests that have not reached a GPU, unless there is no result or no default
  * (try_default). */
-static void set_end(tt__session *s, const tt__hunt *h) {
-    const tt__search *search = h->search;
+static void set_end(tt__session *s, const tt__underway *u) {
+    const tt__search *search = u->search;
     const bool known = search->n_measured > 0 || search->best != TT__NOTHING,
-               awaits_default = h->wants_default && search->known[0] == TT__PENDING;
+               awaits_default = u->wants_default && search->known[0] == TT__PENDING;
     double end_s = INFINITY;
     if (!s->backend->ops->await_until)
         return;
-    if (h->stage != TT__HUNT_OVER && known && !awaits_default)
+    if (u->stage != TT__UNDERWAY_OVER && known && !awaits_default)
         end_s = search->limits.deadline_s - finals_s(search);
     s->backend->ops->await_until(s->backend, end_s);
 }
 
 /* Is there time for one more trial, for those in flight if they are awaited, and for the finals? */
-static bool in_time(const tt__session *s, tt__search *search, const tt__hunt *h) {
+static bool in_time(const tt__session *s, tt__search *search, const tt__underway *u) {
     if (isinf(search->limits.deadline_s))
         return true;
     double now = tt__now_s(), n = (double)search->n_measured;
     /* The first result comes late, because compilers have only begun. */
-    double pace = n > 1 ? (now - h->first_s) / (n - 1) : n > 0 ? now - search->began_s : 0;
+    double pace = n > 1 ? (now - u->first_s) / (n - 1) : n > 0 ? now - search->began_s : 0;
     double compile_s = n > 0 ? search->compile_s / n : 0;
     search->pace_s = pace;
     double trials_s =
-        s->backend->ops->await_until ? pace : fmax(pace * (double)(h->n_pending + 1), compile_s);
+        s->backend->ops->await_until ? pace : fmax(pace * (double)(u->n_pending + 1), compile_s);
     return now + trials_s + finals_s(search) < search->limits.deadline_s;
 }
 
@@ -61,46 +63,46 @@ static size_t n_kept(const tt__search *search) {
 }
 
 /* How many more trials the strategy may name. */
-static size_t nameable(const tt__search *search, const tt__hunt *h) {
-    size_t left = tt__search_left(search), taken = h->n_pending + n_kept(search),
-           named = search->n_tried + h->n_pending;
-    size_t round = h->until > named ? h->until - named : 0;
+static size_t nameable(const tt__search *search, const tt__underway *u) {
+    size_t left = tt__search_left(search), taken = u->n_pending + n_kept(search),
+           named = search->n_tried + u->n_pending;
+    size_t round = u->until > named ? u->until - named : 0;
     left = left > taken ? left - taken : 0;
     return left < round ? left : round;
 }
 
 /* Each GPU more has a trial, and the next one, in flight. Problems under way share the GPUs. */
-static size_t window(const tt__session *s, const tt__hunt *h) {
+static size_t window(const tt__session *s, const tt__underway *u) {
     const tt__backend_ops *ops = s->backend->ops;
-    const size_t one = tt__strategy_window(h->strategy, &h->view, h->search->n_tried,
+    const size_t one = tt__strategy_window(u->strategy, &u->view, u->search->n_tried,
                                            ops->compilers ? ops->compilers(s->backend) : 0),
                  more = 2 * (s->n_gpus - 1) / (s->n_lanes ? s->n_lanes : 1);
     return one < SIZE_MAX - more ? one + more : one;
 }
 
 /* Submits configurations from the strategy while the backend has room and the strategy names any. */
-static tt_status refill(tt__session *s, tt__search *search, tt__hunt *h) {
-    while (s->backend->ops->room(s->backend) > 0 && h->n_pending < window(s, h) && nameable(search, h) > 0 &&
-           search->n_tried + h->n_pending < search->space.n) {
+static tt_status refill(tt__session *s, tt__search *search, tt__underway *u) {
+    while (s->backend->ops->room(s->backend) > 0 && u->n_pending < window(s, u) && nameable(search, u) > 0 &&
+           search->n_tried + u->n_pending < search->space.n) {
         int64_t i;
-        if ((search->cut = !in_time(s, search, h)))
+        if ((search->cut = !in_time(s, search, u)))
             break;
-        TT_TRY(h->strategy->next(&i, h->self, &h->view));
+        TT_TRY(u->strategy->next(&i, u->self, &u->view));
         if (i == TT__NOTHING)
             break;
         TT_TRY(tt__search_submit(s, search, (size_t)i));
-        h->n_pending++;
+        u->n_pending++;
     }
     return TT_OK;
 }
 
 /* A budget is not over before the default has been tried. With a cost model, a better one comes first. */
-static tt_status try_default(tt__session *s, tt__search *search, tt__hunt *h) {
+static tt_status try_default(tt__session *s, tt__search *search, tt__underway *u) {
     if (isinf(search->limits.deadline_s) || search->n_tried > 0 || search->space.n == 0 ||
         search->t->operation->moves)
         return TT_OK;
-    h->n_pending++;
-    h->wants_default = true;
+    u->n_pending++;
+    u->wants_default = true;
     return tt__search_submit(s, search, 0);
 }
 
@@ -113,94 +115,94 @@ static const tt__strategy *choose(const tt__session *s, const tt__search *search
     return tt__search_wants_all(s, search) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
 }
 
-static void close_round(tt__hunt *h) {
-    if (h->view.space)
-        h->strategy->close(h->self);
-    h->self = NULL;
-    h->view.space = NULL;
-    tt__priors_free(&h->priors);
-    tt__cost_model_close(&h->model);
-    tt__points_close(&h->points);
+static void close_round(tt__underway *u) {
+    if (u->view.space)
+        u->strategy->close(u->self);
+    u->self = NULL;
+    u->view.space = NULL;
+    tt__priors_free(&u->priors);
+    tt__cost_model_close(&u->model);
+    tt__points_close(&u->points);
 }
 
 /* Begins to search the space as it is now. */
-static tt_status open_round(tt__session *s, tt__hunt *h) {
-    tt__search *search = h->search;
+static tt_status open_round(tt__session *s, tt__underway *u) {
+    tt__search *search = u->search;
     const tt__elsewhere elsewhere = {s->store, &s->elsewhere, &s->gpu, &s->env, s->gpu_id, s->run_id};
-    TT_TRY(tt__points_open(&h->points, &search->space));
-    TT_TRY(tt__cost_model_open(&h->model, &search->space, &s->gpu, &search->problem, &h->points, NULL));
-    TT_TRY(tt__warm_starts_find(&h->starts, &h->priors, &elsewhere, &search->problem, &search->space,
-                                &h->model));
-    h->view = (tt__view){.space = &search->space,
-                         .points = &h->points,
-                         .model = &h->model,
+    TT_TRY(tt__points_open(&u->points, &search->space));
+    TT_TRY(tt__cost_model_open(&u->model, &search->space, &s->gpu, &search->problem, &u->points, NULL));
+    TT_TRY(tt__warm_starts_find(&u->starts, &u->priors, &elsewhere, &search->problem, &search->space,
+                                &u->model));
+    u->view = (tt__view){.space = &search->space,
+                         .points = &u->points,
+                         .model = &u->model,
                          .known = search->known,
                          .trials = search->trials,
-                         .starts = h->starts.at,
-                         .n_starts = h->starts.n,
-                         .priors = &h->priors,
+                         .starts = u->starts.at,
+                         .n_starts = u->starts.n,
+                         .priors = &u->priors,
                          .hurried = isfinite(search->limits.deadline_s),
                          .n_favourites = search->n_favourites};
-    TT_TRY(h->strategy->open(&h->self, &h->view, s->opts->seed));
-    return try_default(s, search, h);
+    TT_TRY(u->strategy->open(&u->self, &u->view, s->opts->seed));
+    return try_default(s, search, u);
 }
 
 /* A sampled space is widened after each round, also if it has been tried whole. The next one begins when
  * there are half as many trials more. */
-static tt_status end_round(tt__session *s, tt__hunt *h) {
-    tt__search *search = h->search;
-    const bool reached = search->n_tried >= h->until;
+static tt_status end_round(tt__session *s, tt__underway *u) {
+    tt__search *search = u->search;
+    const bool reached = search->n_tried >= u->until;
     bool again = search->space.sampled && (reached || search->n_tried == search->space.n) &&
                  tt__search_left(search) > 0 && !search->cut;
-    close_round(h);
-    h->until += reached ? h->until / 2 : 0;
+    close_round(u);
+    u->until += reached ? u->until / 2 : 0;
     if (again) {
         search->n_favourites = 0; /* those of this round are not compiled ahead */
         TT_TRY(tt__search_widen(search, &s->gpu));
         again = search->n_tried < search->space.n;
     }
     if (again)
-        return open_round(s, h);
-    h->stage = TT__HUNT_REST;
+        return open_round(s, u);
+    u->stage = TT__UNDERWAY_REST;
     return TT_OK;
 }
 
 /* Tries each template once that the strategy never named. All templates have then competed, and running the
  * same effort again measures nothing. */
-static tt_status try_the_rest(tt__session *s, tt__hunt *h) {
-    tt__search *search = h->search;
-    while (h->rest < search->space.n && !search->cut && s->backend->ops->room(s->backend) > 0) {
-        const size_t first = h->rest;
-        h->rest = tt__strategy_end_of_template(&search->space, first);
-        if (tt__search_competed(search, first, h->rest) ||
-            tt__search_counted(search) + h->n_pending >= tt__search_most(search))
+static tt_status try_the_rest(tt__session *s, tt__underway *u) {
+    tt__search *search = u->search;
+    while (u->rest < search->space.n && !search->cut && s->backend->ops->room(s->backend) > 0) {
+        const size_t first = u->rest;
+        u->rest = tt__strategy_end_of_template(&search->space, first);
+        if (tt__search_competed(search, first, u->rest) ||
+            tt__search_counted(search) + u->n_pending >= tt__search_most(search))
             continue;
-        if ((search->cut = !in_time(s, search, h)))
+        if ((search->cut = !in_time(s, search, u)))
             break;
         TT_TRY(tt__search_submit(s, search, first));
-        h->n_pending++;
+        u->n_pending++;
     }
-    if (h->n_pending == 0)
-        h->stage = TT__HUNT_OVER;
+    if (u->n_pending == 0)
+        u->stage = TT__UNDERWAY_OVER;
     return TT_OK;
 }
 
-tt_status tt__hunt_feed(tt__session *s, tt__hunt *h) {
-    tt__search *search = h->search;
-    while (h->stage != TT__HUNT_OVER) {
-        if (h->stage == TT__HUNT_REST) {
-            TT_TRY(try_the_rest(s, h));
+tt_status tt__underway_feed(tt__session *s, tt__underway *u) {
+    tt__search *search = u->search;
+    while (u->stage != TT__UNDERWAY_OVER) {
+        if (u->stage == TT__UNDERWAY_REST) {
+            TT_TRY(try_the_rest(s, u));
         } else {
-            TT_TRY(refill(s, search, h));
-            TT_TRY(tt__foresee_strategy(s->foresee, search, h->strategy, h->self, &h->view,
-                                        search->cut ? 0 : nameable(search, h)));
-            if (h->n_pending == 0)
-                TT_TRY(end_round(s, h));
+            TT_TRY(refill(s, search, u));
+            TT_TRY(tt__foresee_next(s, search, u->strategy, u->self, &u->view,
+                                    search->cut ? 0 : nameable(search, u)));
+            if (u->n_pending == 0)
+                TT_TRY(end_round(s, u));
         }
-        if (h->n_pending > 0)
+        if (u->n_pending > 0)
             break;
     }
-    set_end(s, h);
+    set_end(s, u);
     return TT_OK;
 }
 
@@ -215,9 +217,9 @@ static tt_status check_size(const tt__search *search) {
         search->t->kernel, search->space.legal);
 }
 
-tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, tt__hunt *out) {
+tt_status tt__underway_begin(tt__session *s, tt__search *search, const char *phase, tt__underway *out) {
     enum { FIRST_ROUND = 32 };
-    *out = (tt__hunt){.search = search, .phase = phase, .stage = TT__HUNT_OVER};
+    *out = (tt__underway){.search = search, .phase = phase, .stage = TT__UNDERWAY_OVER};
     TT_TRY(s->backend->ops->problem(s->backend, &search->problem, search->t));
     tt__search_progress(s, search, phase);
     if (tt__search_left(search) == 0)
@@ -225,42 +227,42 @@ tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, 
     TT_TRY(check_size(search));
     if (s->backend->ops->prepare)
         TT_TRY(s->backend->ops->prepare(s->backend)); /* in parallel with planning the search */
-    out->stage = TT__HUNT_ROUND;
+    out->stage = TT__UNDERWAY_ROUND;
     out->strategy = choose(s, search);
     search->began_s = out->first_s = tt__now_s();
     out->until = !search->space.sampled          ? SIZE_MAX
                  : search->n_tried > FIRST_ROUND ? search->n_tried
                                                  : FIRST_ROUND;
     TT_TRY(open_round(s, out));
-    return tt__hunt_feed(s, out);
+    return tt__underway_feed(s, out);
 }
 
-tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *trial) {
-    const bool is_first = h->search->n_measured == 0;
-    TT_TRY(tt__search_take(s, h->search, index, trial));
-    h->n_pending--;
-    if (is_first && h->search->n_measured == 1)
-        h->first_s = tt__now_s();
-    tt__search_aim(h->search);
-    tt__search_progress(s, h->search, h->phase);
-    return tt__hunt_feed(s, h);
+tt_status tt__underway_take(tt__session *s, tt__underway *u, size_t index, tt__trial *trial) {
+    const bool is_first = u->search->n_measured == 0;
+    TT_TRY(tt__search_take(s, u->search, index, trial));
+    u->n_pending--;
+    if (is_first && u->search->n_measured == 1)
+        u->first_s = tt__now_s();
+    tt__search_aim(u->search);
+    tt__search_progress(s, u->search, u->phase);
+    return tt__underway_feed(s, u);
 }
 
-void tt__hunt_end(tt__hunt *h) {
-    close_round(h);
-    h->stage = TT__HUNT_OVER;
+void tt__underway_end(tt__underway *u) {
+    close_round(u);
+    u->stage = TT__UNDERWAY_OVER;
 }
 
 tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase) {
-    tt__hunt h;
-    size_t index;
+    tt__underway u;
+    size_t id;
     tt__trial trial;
-    tt_status status = tt__hunt_begin(s, search, phase, &h);
-    while (status == TT_OK && h.stage != TT__HUNT_OVER) {
-        status = s->backend->ops->wait(s->backend, &index, &trial);
+    tt_status status = tt__underway_begin(s, search, phase, &u);
+    while (status == TT_OK && u.stage != TT__UNDERWAY_OVER) {
+        status = s->backend->ops->wait(s->backend, &id, &trial);
         if (status == TT_OK)
-            status = tt__hunt_take(s, &h, index, &trial);
+            status = tt__underway_take(s, &u, id % TT__LANE_TRIALS, &trial);
     }
-    tt__hunt_end(&h);
+    tt__underway_end(&u);
     return status;
 }

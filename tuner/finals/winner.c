@@ -2,7 +2,7 @@
  * Compares samples of the finals in pairs, so that drift and lucky samples do not decide. The stored winner
  * stays until another beats it by more than the noise.
  */
-#include "tuner/finals/elect.h"
+#include "tuner/finals/winner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,31 +168,11 @@ static tt_status recall_incumbent(const tt__session *s, const tt__search *search
     return TT_OK;
 }
 
-tt_status tt__elect_from(tt__session *s, const tt__search *search, const tt__search *copy, tt__finals *f,
-                         tt_result *result) {
+tt_status tt__elect(tt__session *s, const tt__search *search, const tt__search *copy, tt__finals *f,
+                    tt_result *result) {
     TT_TRY(tt__finals_conclude(s, f));
     TT_TRY(recall_incumbent(s, search, f));
     return crown(s, search, copy, f, result);
-}
-
-tt_status tt__elect(tt__session *s, tt__search *search, const tt__search *copy, tt_result *result) {
-    tt__heat heat;
-    tt__finals *f = calloc(1, sizeof *f); /* too large for the stack */
-    tt_status status;
-    if (!f)
-        return tt__fail_memory(sizeof *f);
-    TT_GOTO(tt__finals_nominate(s, search, copy, f));
-    tt__search_progress(s, search, "finals");
-    while (tt__finals_next(s, search, f, &heat)) {
-        status = s->backend->ops->finals(s->backend, heat.c, heat.n, heat.rounds, heat.lap_us, heat.trials);
-        if (status == TT_E_INTERRUPTED)
-            goto out;
-        tt__finals_ended(search, f, status);
-    }
-    TT_GOTO(tt__elect_from(s, search, copy, f, result));
-out:
-    free(f);
-    return status;
 }
 
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds) {

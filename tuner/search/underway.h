@@ -1,16 +1,16 @@
 /*
  * A search that is under way: asks the strategy, and keeps the backend busy with what it names.
  */
-#ifndef TT_TUNER_SEARCH_HUNT_H
-#define TT_TUNER_SEARCH_HUNT_H
+#ifndef TT_TUNER_SEARCH_UNDERWAY_H
+#define TT_TUNER_SEARCH_UNDERWAY_H
 
 #include "tuner/search/search.h"
 #include "tuner/search/warm_starts.h"
 
-typedef struct tt__hunt {
+typedef struct tt__underway {
     tt__search *search; /* borrowed */
     const char *phase;  /* for progress */
-    enum { TT__HUNT_OVER, TT__HUNT_ROUND, TT__HUNT_REST } stage;
+    enum { TT__UNDERWAY_OVER, TT__UNDERWAY_ROUND, TT__UNDERWAY_REST } stage;
     double first_s; /* of the first result */
     size_t n_pending;
     bool wants_default; /* it is the first request, and awaited beyond the budget */
@@ -24,17 +24,17 @@ typedef struct tt__hunt {
     tt__cost_model model;
     tt__warm_starts starts;
     tt__priors priors;
-} tt__hunt;
+} tt__underway;
 
-/* Starts the search's problem in the backend, and requests the first trials. End it with tt__hunt_end, also
- * after a failure. */
-tt_status tt__hunt_begin(tt__session *s, tt__search *search, const char *phase, tt__hunt *out);
-/* Requests what the strategy names, as far as the backend has room. The hunt is OVER when it names nothing
+/* Starts the search's problem in the backend, and requests the first trials. End it with tt__underway_end,
+ * also after a failure. */
+tt_status tt__underway_begin(tt__session *s, tt__search *search, const char *phase, tt__underway *out);
+/* Requests what the strategy names, as far as the backend has room. It is OVER when it names nothing
  * and nothing is in flight. */
-tt_status tt__hunt_feed(tt__session *s, tt__hunt *h);
+tt_status tt__underway_feed(tt__session *s, tt__underway *u);
 /* Takes a trial of the search, and feeds. */
-tt_status tt__hunt_take(tt__session *s, tt__hunt *h, size_t index, tt__trial *trial);
-void tt__hunt_end(tt__hunt *h);
+tt_status tt__underway_take(tt__session *s, tt__underway *u, size_t index, tt__trial *trial);
+void tt__underway_end(tt__underway *u);
 
 /* Tries more configurations, within the limits. After TT_E_INTERRUPTED the search has its results so far. */
 tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase);

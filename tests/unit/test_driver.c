@@ -1,0 +1,126 @@
+/*
+ * The driver of a run on one device: the order in which problems and their copies come, and what a failure
+ * leaves.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "search_fixture.h"
+#include "tuner/run/driver.h"
+
+enum { PROBLEMS = 2 };
+
+typedef struct course {
+    bench b;
+    tt__problem problems[PROBLEMS];
+    tt_result results[PROBLEMS];
+} course;
+
+/* Two sizes. Their copies move so many bytes. */
+static void open_course(course *c, double first_bytes, double second_bytes) {
+    memset(c, 0, sizeof *c);
+    bench_open(&c->b, false);
+    c->b.f.t[1] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
+    c->b.set.n = 2;
+    for (int i = 0; i < PROBLEMS; i++)
+        c->problems[i] = c->b.f.problem;
+    c->problems[0].moved_bytes = first_bytes;
+    c->problems[1].moved_bytes = second_bytes;
+    tt__problem_set(&c->problems[1], "rows", 2 * tt__problem_number(&c->problems[0], "rows", 0));
+    c->b.call.problems = c->problems;
+    c->b.call.n = c->b.s.n_problems = PROBLEMS;
+}
+
+static void expect_opened(const course *c, const char *expected) {
+    char opened[64] = "";
+    for (size_t i = 0; i < c->b.backend.n_opened && i < OPENED_MAX; i++) {
+        const tt__problem *p = &c->b.backend.opened[i];
+        const bool copies = strcmp(p->op, "copy") == 0, second = p->moved_bytes == c->problems[1].moved_bytes;
+        strcat(opened, copies ? "c" : "p");
+        strcat(opened, second ? "2" : "1");
+    }
+    assert_string_equal(opened, expected);
+}
+
+/* The copies of the first two sizes come together, so that compilers have the first problem's kernels. With a
+ * budget, each problem has its own time. */
+static void test_order(void **state) {
+    (void)state;
+    for (int budget = 0; budget < 2; budget++) {
+        course c;
+        open_course(&c, 1 << 27, 1 << 28);
+        if (budget)
+            c.b.s.end_s = tt__now_s() + 1000;
+        assert_ok(tt__driver_run(&c.b.s, NULL, c.results));
+        expect_opened(&c, budget ? "c1p1c2p2" : "c1c2p1p2");
+        for (int i = 0; i < PROBLEMS; i++)
+            assert_string_equal(c.results[i].kernel, "numbers");
+        assert_int_equal(c.b.s.n_ended, PROBLEMS);
+        bench_close(&c.b);
+    }
+}
+
+/* Two sizes that move as many bytes have one copy, whose trials the second takes over. */
+static void test_shared_copy(void **state) {
+    (void)state;
+    course c;
+    open_course(&c, 1 << 27, 1 << 27);
+    assert_ok(tt__driver_run(&c.b.s, NULL, c.results));
+    assert_int_equal(c.b.backend.n_opened, 2 * PROBLEMS);
+    assert_string_equal(c.b.backend.opened[1].op, "transpose");
+    assert_string_equal(c.results[1].kernel, "numbers");
+    bench_close(&c.b);
+}
+
+/* If the second copy cannot be tried, the first problem still gets its winner. */
+static void test_second_copy_fails(void **state) {
+    (void)state;
+    for (size_t nth = 1; nth <= 3; nth++) {
+        course c;
+        open_course(&c, 1 << 27, 1 << 28);
+        c.b.backend.cannot_open = nth;
+        tt_status status = tt__driver_run(&c.b.s, NULL, c.results);
+        assert_int_equal(status, nth == 2 ? TT_OK : TT_E_NO_MEMORY);
+        assert_int_equal(c.b.s.n_ended, nth == 2 ? PROBLEMS : 0);
+        if (nth == 2)
+            expect_opened(&c, "c1c2p1c2p2");
+        bench_close(&c.b);
+    }
+}
+
+static tt_status ask(void *user, tt__session *s, tt__search *copy, const tt__search *search,
+                     const tt_result *winner) {
+    int *n = user;
+    (void)copy, (void)search;
+    assert_int_equal(s->at_problem, *n);
+    assert_string_equal(winner->kernel, "numbers");
+    ++*n;
+    return TT_OK;
+}
+
+static void test_asks_about_each(void **state) {
+    (void)state;
+    course c;
+    int n = 0;
+    open_course(&c, 1 << 27, 1 << 28);
+    c.b.s.asks = true;
+    assert_ok(tt__driver_run(&c.b.s, &(tt__tune_question){ask, &n}, c.results));
+    assert_int_equal(n, PROBLEMS);
+    bench_close(&c.b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_shared_copy),
+        cmocka_unit_test(test_second_copy_fails),
+        cmocka_unit_test(test_asks_about_each),
+    };
+    return cmocka_run_group_tests_name("driver", tests, NULL, NULL);
+}
