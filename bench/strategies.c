@@ -38,7 +38,6 @@ static tt_status replay(double *best, double *seconds, const bench_space *b, con
     size_t n = b->space.n, waiting[ROOM], n_waiting = 0;
     tt__known *known = calloc(n, sizeof *known);
     tt__view view = {.space = &b->space,
-                     .points = &b->points,
                      .model = &b->model,
                      .known = known,
                      .trials = b->trials,
@@ -237,8 +236,7 @@ static tt_status hold_out(bench_spaces *s, bool by_size) {
         double weights[TT__COSTS];
         tt__cost_model held_out;
         bench_fit(weights, s, b, by_size);
-        tt_status status =
-            tt__cost_model_open(&held_out, &b->space, &b->gpu, &b->problem, &b->points, weights);
+        tt_status status = tt__cost_model_open(&held_out, &b->space, &b->gpu, &b->problem, weights);
         tt__cost_model_close(status == TT_OK ? &b->model : &held_out);
         TT_TRY(status);
         b->model = held_out;

@@ -20,7 +20,6 @@ typedef struct bench_space {
                           noisy screenings the best is luck; INFINITY: it failed */
     double best_us;
     size_t n_good; /* members within 1 % of the best */
-    tt__points points;
     tt__cost_model model;
     size_t starts[BENCH_STARTS_MAX]; /* starts that did well at other sizes */
     size_t n_starts;

@@ -206,8 +206,7 @@ tt_status bench_spaces_prepare(bench_spaces *s) {
     enum { OF_EACH = 3, FAR = 5 };
     for (size_t i = 0; i < s->n; i++) {
         bench_space *b = &s->items[i];
-        TT_TRY(tt__points_open(&b->points, &b->space));
-        TT_TRY(tt__cost_model_open(&b->model, &b->space, &b->gpu, &b->problem, &b->points, NULL));
+        TT_TRY(tt__cost_model_open(&b->model, &b->space, &b->gpu, &b->problem, NULL));
     }
     for (size_t i = 0; i < s->n; i++)
         for (size_t n = 0; n < OF_EACH; n++)
@@ -232,7 +231,6 @@ tt_status bench_spaces_share(bench_spaces *s) {
 void bench_spaces_free(bench_spaces *s) {
     for (size_t i = 0; i < s->n; i++) {
         tt__space_free(&s->items[i].space);
-        tt__points_close(&s->items[i].points);
         tt__cost_model_close(&s->items[i].model);
         tt__priors_free(&s->items[i].priors);
         free(s->items[i].trials);

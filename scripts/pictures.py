@@ -197,8 +197,8 @@ def winner(theme):
 
 # ---- Trials to the optimum -------------------------------------------------------------------------------
 
-STRATEGIES = [("surrogate", "default", "blue", "", 3), ("model", "model", "red", "12 3 3 3", 2), ("genetic", "genetic", "orange", "", 2),
-              ("local", "local", "green", "8 3", 2), ("random", "random", "faint", "3 3", 2)]
+STRATEGIES = [("surrogate", "default", "blue", "", 3), ("model", "model", "red", "12 3 3 3", 2),
+              ("random", "random", "faint", "3 3", 2)]
 LAST = 100  # trials
 
 

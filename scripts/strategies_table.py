@@ -11,9 +11,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "bench/results/strategies.csv"
 PAGE = ROOT / "bench/results/strategies.md"
-COLUMNS = [("surrogate", "cold"), ("surrogate", "warm"), ("model", "cold"), ("local", "cold"), ("genetic", "cold"),
-           ("random", "cold")]
-HEAD = ["bytes", "size", "space", "good", "surrogate", "... warm", "model", "local", "genetic", "random"]
+COLUMNS = [("surrogate", "cold"), ("surrogate", "warm"), ("model", "cold"), ("random", "cold")]
+HEAD = ["bytes", "size", "space", "good", "surrogate", "... warm", "model", "random"]
 
 INTRODUCTION = """# How many trials a search needs
 

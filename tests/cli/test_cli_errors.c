@@ -105,7 +105,7 @@ static void about_command_lines(void **state) {
          "--budget: \"soon\" is not a time: write it as in 10s, 500ms, 2m or 1h", NULL},
         {"--sizes 64 --budget 9999h", 2, "--budget: 9999h: it must be from 10ms to 168h", NULL},
         {"--sizes 64 --strategy oracle", 2,
-         "--strategy: unknown strategy \"oracle\": there are surrogate, model, local, genetic, random, "
+         "--strategy: unknown strategy \"oracle\": there are surrogate, model, random, "
          "exhaustive",
          NULL},
         {"--sizes 64 --only transpose_tild", 2,

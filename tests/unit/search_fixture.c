@@ -35,8 +35,9 @@ static void check_soon(fake *f) {
     const tt__expected_list *soon = &f->expected->soon;
     for (size_t i = 0; i < soon->n; i++)
         for (size_t k = 0; k < f->n_submitted; k++)
-            assert_false(soon->items[i].candidate.t == f->submitted[k]->t &&
-                         strcmp(soon->items[i].candidate.config, f->submitted[k]->config) == 0);
+            assert_false(
+                soon->items[i].t == f->submitted[k]->t &&
+                memcmp(soon->items[i].choice, f->submitted[k]->choice, sizeof soon->items[i].choice) == 0);
     if (f->wanted)
         assert_in_range(soon->n, 0, f->wanted - f->kept - f->n_submitted);
     f->most_soon = soon->n > f->most_soon ? soon->n : f->most_soon;
@@ -287,5 +288,8 @@ size_t bench_expected(const bench *b) {
 }
 
 const char *bench_expected_config(const bench *b, size_t i) {
-    return b->expected.later.items[CHECKS + i].candidate.config;
+    static tt__candidate c; /* until the next call */
+    const tt__expected_item *item = &b->expected.later.items[CHECKS + i];
+    assert_ok(tt__space_at(&c, item->t, &b->s.gpu, &b->expected.problems[item->problem], item->choice));
+    return c.config;
 }

@@ -39,15 +39,12 @@ void field_open(field *f, const char *first, const char *second) {
     f->trials = calloc(f->space.n, sizeof *f->trials);
     assert_non_null(f->known);
     assert_non_null(f->trials);
-    assert_ok(tt__points_open(&f->points, &f->space));
-    assert_ok(tt__cost_model_open(&f->model, &f->space, &field_gpu, &f->problem, &f->points, NULL));
-    f->view = (tt__view){
-        .space = &f->space, .points = &f->points, .model = &f->model, .known = f->known, .trials = f->trials};
+    assert_ok(tt__cost_model_open(&f->model, &f->space, &field_gpu, &f->problem, NULL));
+    f->view = (tt__view){.space = &f->space, .model = &f->model, .known = f->known, .trials = f->trials};
 }
 
 void field_close(field *f) {
     tt__cost_model_close(&f->model);
-    tt__points_close(&f->points);
     tt__space_free(&f->space);
     free(f->known);
     free(f->trials);
@@ -59,7 +56,7 @@ int field_value(const field *f, size_t index, const char *name) {
     const tt__template *t = f->space.items[index].t;
     for (size_t k = 0; k < t->n_params; k++)
         if (strcmp(t->params[k].name, name) == 0)
-            return atoi(t->params[k].values[f->points.at[index][k]]);
+            return atoi(t->params[k].values[f->space.items[index].choice[k]]);
     return -1;
 }
 

@@ -25,7 +25,6 @@ typedef struct field {
     tt__template *t[3]; /* the third is a test's own */
     tt__problem problem;
     tt__space space;
-    tt__points points;
     tt__cost_model model;
     tt__known *known;
     tt__trial *trials; /* the result of each configuration's trial */

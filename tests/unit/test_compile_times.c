@@ -18,10 +18,8 @@ static void open_loops(field *f) {
     f->known = calloc(f->space.n, sizeof *f->known);
     f->trials = calloc(f->space.n, sizeof *f->trials);
     assert_true(f->known && f->trials);
-    assert_ok(tt__points_open(&f->points, &f->space));
-    assert_ok(tt__cost_model_open(&f->model, &f->space, &field_gpu, &f->problem, &f->points, NULL));
-    f->view = (tt__view){
-        .space = &f->space, .points = &f->points, .model = &f->model, .known = f->known, .trials = f->trials};
+    assert_ok(tt__cost_model_open(&f->model, &f->space, &field_gpu, &f->problem, NULL));
+    f->view = (tt__view){.space = &f->space, .model = &f->model, .known = f->known, .trials = f->trials};
 }
 
 /* MODE 1 takes four times as long, each doubling of UNROLL half as long again. ORDER needs no compile. */

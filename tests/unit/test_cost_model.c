@@ -135,7 +135,7 @@ static void test_cache_hints(void **state) {
         tt__gpu gpu = field_gpu;
         tt__cost_model m;
         gpu.l2_bytes = cases[k].l2_bytes;
-        assert_ok(tt__cost_model_open(&m, &f.space, &gpu, &f.problem, &f.points, NULL));
+        assert_ok(tt__cost_model_open(&m, &f.space, &gpu, &f.problem, NULL));
         for (size_t i = 0; i < f.space.n; i++) {
             int stream = field_value(&f, i, "STREAM");
             bool keeps = stream == 2 || field_value(&f, i, "KEEP");
@@ -150,7 +150,7 @@ static void test_cache_hints(void **state) {
         tt__gpu gpu = field_gpu;
         tt__cost_model m;
         gpu.l2_bytes = cases[k].l2_bytes;
-        assert_ok(tt__cost_model_open(&m, &f.space, &gpu, &f.problem, &f.points, NULL));
+        assert_ok(tt__cost_model_open(&m, &f.space, &gpu, &f.problem, NULL));
         for (size_t i = 0; i < f.space.n; i++)
             assert_true(m.costs[i][TT__COST_ORDER] == (k == 0 && field_value(&f, i, "ORDER") == 0));
         tt__cost_model_close(&m);

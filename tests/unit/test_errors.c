@@ -191,7 +191,7 @@ static void about_tuning(void **state) {
         {O(.effort = (tt_effort)9), 1, TT_E_INVALID,
          "effort is 9: there are TT_EFFORT_STANDARD, _QUICK and _EXHAUSTIVE"},
         {O(.strategy = "modell"), 1, TT_E_INVALID,
-         "unknown strategy \"modell\": there are surrogate, model, local, genetic, random, exhaustive"},
+         "unknown strategy \"modell\": there are surrogate, model, random, exhaustive"},
         {O(.only = nosuch, .n_only = 1), 1, TT_E_INVALID,
          "there is no kernel template transpose_tild; did you mean transpose_tiled?; \"tune doctor\" lists "
          "them"},

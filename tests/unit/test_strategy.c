@@ -34,10 +34,7 @@ static void test_finds_what_is_fast(void **state) {
     static const struct {
         const tt__strategy *strategy;
         size_t median;
-    } expected[] = {{&tt__strategy_surrogate, 50},
-                    {&tt__strategy_model, 70},
-                    {&tt__strategy_local, 120},
-                    {&tt__strategy_genetic, 120}};
+    } expected[] = {{&tt__strategy_surrogate, 50}, {&tt__strategy_model, 70}};
     enum { SEEDS = 11 };
     field f;
     course c;
@@ -86,8 +83,7 @@ static void test_starts_come_first(void **state) {
             continue;
         course_play(&c, &f, s, 1, 1, 100);
         assert_int_equal(c.tried[0], 123);
-        if (s != &tt__strategy_local) /* which first looks around the first */
-            assert_memory_equal(c.tried, starts, 2 * sizeof *starts);
+        assert_memory_equal(c.tried, starts, 2 * sizeof *starts);
     }
     field_close(&f);
 }
@@ -120,8 +116,7 @@ static void test_rank(void **state) {
 /* A whole template fails, and half of the other: no strategy that learns spends its trials there. */
 static void test_failures_are_avoided(void **state) {
     (void)state;
-    static const tt__strategy *const learners[] = {&tt__strategy_surrogate, &tt__strategy_model,
-                                                   &tt__strategy_genetic, &tt__strategy_local};
+    static const tt__strategy *const learners[] = {&tt__strategy_surrogate, &tt__strategy_model};
     field f;
     course c;
     course_hills(&f, plain);

@@ -156,8 +156,7 @@ static void test_trials_are_priors(void **state) {
     assert_ok(tt__store_open(&s.store, ":memory:", TT__STORE_READ_WRITE));
     assert_ok(tt__operation_problem(&f->problem, f->t[0]->operation, f->t[0]->op, NULL));
     assert_ok(tt__space_add(&f->space, f->t[0], &field_gpu, &f->problem));
-    assert_ok(tt__points_open(&f->points, &f->space));
-    assert_ok(tt__cost_model_open(&f->model, &f->space, &field_gpu, &f->problem, &f->points, NULL));
+    assert_ok(tt__cost_model_open(&f->model, &f->space, &field_gpu, &f->problem, NULL));
     for (int here = 0; here < 2; here++) {
         run_of(&s, here ? field_gpu.name : "NVIDIA H100", &now);
         for (int a = 9; a >= 0; a--) {

@@ -105,10 +105,11 @@ static tt__cubin *next_wanted(const tt__cubins *c) {
 }
 
 tt_status tt__cubins_next(tt__cubins *c, tt__expected *expected, tt__cubin **out) {
-    const tt__expected_item *e;
+    tt__candidate expects;
+    const tt__problem *p;
     tt__cubin *next = next_wanted(c);
-    while (!next && (e = tt__expected_next(expected))) {
-        TT_TRY(find_or_add(c, &e->candidate, &e->problem, &next));
+    while (!next && tt__expected_next(expected, &expects, &p)) {
+        TT_TRY(find_or_add(c, &expects, p, &next));
         if (next->state != TT__CUBIN_IDLE)
             next = NULL;
     }

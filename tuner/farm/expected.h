@@ -11,9 +11,12 @@
 #include "kernel/model/template.h"
 #include "kernel/space/space.h"
 
+/* A configuration by its indices: there may be all of a space. */
 typedef struct tt__expected_item {
-    tt__candidate candidate; /* NULL template: the verifier's kernels */
-    tt__problem problem;
+    const tt__template *t; /* NULL: the verifier's kernels or the reference, e->asides[aside] */
+    uint32_t problem;      /* in e->problems */
+    uint32_t aside;
+    unsigned char choice[TT__PARAMS_MAX];
 } tt__expected_item;
 
 /* Items before `at` were taken. */
@@ -27,6 +30,10 @@ typedef struct tt__expected {
     const tt__gpu *gpu;
     tt__expected_list soon, later;
     const tt__operation *operation; /* of the last item in `later` */
+    tt__problem *problems;
+    size_t n_problems;
+    tt__candidate *asides;
+    size_t n_asides;
 } tt__expected;
 
 void tt__expected_close(tt__expected *e);
@@ -38,8 +45,9 @@ tt_status tt__expected_soon(tt__expected *e, const tt__candidate *const *c, size
 tt_status tt__expected_later(tt__expected *e, const tt__candidate *c, const tt__problem *p);
 void tt__expected_forget(tt__expected *e);
 
-/* Takes the next item; NULL if there is none. It is valid until an item is added. */
-const tt__expected_item *tt__expected_next(tt__expected *e);
+/* Takes the next item; false if there is none. *p is valid until an item is added. A candidate without a
+ * template is the verifier's. */
+bool tt__expected_next(tt__expected *e, tt__candidate *c, const tt__problem **p);
 size_t tt__expected_left(const tt__expected *e);
 /* The number of compilers, of n, that may work ahead at once. An unrequested configuration may hang its
  * compiler. */

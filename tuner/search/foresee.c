@@ -15,12 +15,10 @@
  * template, which the finals need. */
 static tt_status expect_best(tt__session *s, const tt__search *search, size_t most) {
     const tt__space *space = &search->space;
-    tt__points points;
     tt__cost_model model = {0};
     size_t n, *order = NULL;
     tt_status status;
-    TT_GOTO(tt__points_open(&points, space));
-    TT_GOTO(tt__cost_model_open(&model, space, &s->gpu, &search->problem, &points, NULL));
+    TT_GOTO(tt__cost_model_open(&model, space, &s->gpu, &search->problem, NULL));
     TT_GOTO(tt__strategy_rank(&order, &n, space, search->known, &model));
     int64_t leading_default = n ? tt__strategy_default(space, order[0]) : TT__NOTHING;
     for (size_t i = 0; i < n; i++)
@@ -29,7 +27,6 @@ static tt_status expect_best(tt__session *s, const tt__search *search, size_t mo
 out:
     free(order);
     tt__cost_model_close(&model);
-    tt__points_close(&points);
     return status;
 }
 

@@ -122,19 +122,16 @@ static void close_round(tt__underway *u) {
     u->view.space = NULL;
     tt__priors_free(&u->priors);
     tt__cost_model_close(&u->model);
-    tt__points_close(&u->points);
 }
 
 /* Begins to search the space as it is now. */
 static tt_status open_round(tt__session *s, tt__underway *u) {
     tt__search *search = u->search;
     const tt__elsewhere elsewhere = {s->store, &s->elsewhere, &s->gpu, &s->env, s->gpu_id, s->run_id};
-    TT_TRY(tt__points_open(&u->points, &search->space));
-    TT_TRY(tt__cost_model_open(&u->model, &search->space, &s->gpu, &search->problem, &u->points, NULL));
+    TT_TRY(tt__cost_model_open(&u->model, &search->space, &s->gpu, &search->problem, NULL));
     TT_TRY(tt__warm_starts_find(&u->starts, &u->priors, &elsewhere, &search->problem, &search->space,
                                 &u->model));
     u->view = (tt__view){.space = &search->space,
-                         .points = &u->points,
                          .model = &u->model,
                          .known = search->known,
                          .trials = search->trials,

@@ -20,7 +20,6 @@ typedef struct tt__underway {
     /* Of this round: */
     void *self;
     tt__view view;
-    tt__points points;
     tt__cost_model model;
     tt__warm_starts starts;
     tt__priors priors;

@@ -37,7 +37,7 @@ static void fit_param(parts *x, const tt__view *view, const size_t *tried, size_
     const tt__template *t = view->space->items[tried[0]].t;
     double rest[TT__VALUES_MAX] = {0}, count[TT__VALUES_MAX] = {0};
     for (size_t i = 0; i < n; i++) {
-        const unsigned char *at = view->points->at[tried[i]];
+        const unsigned char *at = view->space->items[tried[i]].choice;
         rest[at[k]] += log(view->trials[tried[i]].compile_ms / 1e3) - sum(x, t, at) + x->of[k][at[k]];
         count[at[k]]++;
     }
@@ -51,7 +51,8 @@ static void fit(parts *x, const tt__view *view, const size_t *tried, size_t n) {
     for (int sweep = 0; sweep < SWEEPS && n; sweep++) {
         double rest = 0;
         for (size_t i = 0; i < n; i++)
-            rest += log(view->trials[tried[i]].compile_ms / 1e3) - sum(x, t, view->points->at[tried[i]]);
+            rest +=
+                log(view->trials[tried[i]].compile_ms / 1e3) - sum(x, t, view->space->items[tried[i]].choice);
         x->base += rest / (double)n;
         for (size_t k = 0; k < t->n_params; k++)
             if (!t->params[k].runtime)
@@ -77,7 +78,7 @@ tt_status tt__compile_times(double *seconds, const tt__view *view) {
                 x->of[k][v] = expected(&t->params[k], v);
         fit(x, view, tried, n);
         for (size_t i = first; i < end; i++)
-            seconds[i] = exp(sum(x, t, view->points->at[i]));
+            seconds[i] = exp(sum(x, t, view->space->items[i].choice));
     }
     free(tried);
     free(x);

@@ -67,10 +67,10 @@ static void read_name(tt__geometry *g, const char *name, double value, int elem_
     g->keeps |= (strcmp(name, "STREAM") == 0 && value == 2) || (strcmp(name, "KEEP") == 0 && value > 0);
 }
 
-static void read_names(tt__geometry *g, const tt__candidate *c, const tt__point point, int elem_size) {
+static void read_names(tt__geometry *g, const tt__candidate *c, int elem_size) {
     const tt__template *t = c->t;
     for (size_t k = 0; k < t->n_params; k++)
-        read_name(g, t->params[k].name, tt__strtod(t->params[k].values[point[k]], NULL), elem_size);
+        read_name(g, t->params[k].name, tt__strtod(t->params[k].values[c->choice[k]], NULL), elem_size);
     for (size_t k = 0; k < t->n_derived; k++)
         if (c->derived[k] != TT__NO_INTEGER)
             read_name(g, t->derived[k].name, (double)c->derived[k], elem_size);
@@ -211,15 +211,26 @@ static size_t coord_of(tt__cost_model *m, const char *names[], const char *name)
     return m->n_coords++;
 }
 
+/* Are all values of this parameter numbers? */
+static bool is_number(const tt__param *param) {
+    for (size_t i = 0; i < param->n_values; i++) {
+        char *end;
+        tt__strtod(param->values[i], &end);
+        if (*end && strcmp(end, "f") != 0)
+            return false;
+    }
+    return true;
+}
+
 /* A few values from 0 on are a choice (an order, a hint) and no quantity. */
 static bool is_choice(const tt__param *p) {
     return p->n_values <= 4 && strcmp(p->values[0], "0") == 0;
 }
 
 /* The parameters of one template's configurations, in [first, end). */
-static void place_params(tt__cost_model *m, const char *names[], const tt__points *points, size_t first,
+static void place_params(tt__cost_model *m, const char *names[], const tt__space *space, size_t first,
                          size_t end) {
-    const tt__template *t = points->space->items[first].t;
+    const tt__template *t = space->items[first].t;
     for (size_t k = 0; k < t->n_params; k++) {
         const tt__param *p = &t->params[k];
         float coords[TT__VALUES_MAX];
@@ -230,15 +241,15 @@ static void place_params(tt__cost_model *m, const char *names[], const tt__point
             double value = tt__strtod(p->values[v], NULL);
             coords[v] = (float)(value >= 1 ? log2(value) + 1 : (double)v);
         }
-        m->words[at] |= !tt__param_is_number(p) || is_choice(p);
+        m->words[at] |= !is_number(p) || is_choice(p);
         m->counts[at] = true;
         for (size_t i = first; i < end; i++)
-            m->coords[i][at] = coords[points->at[i][k]];
+            m->coords[i][at] = coords[space->items[i].choice[k]];
     }
 }
 
 /* Coordinates in addition to parameters. They come from the launch and mean the same in all templates. */
-static void place(tt__cost_model *m, const tt__space *space, const tt__points *points) {
+static void place(tt__cost_model *m, const tt__space *space) {
     const char *names[TT__COORDS_MAX] = {NULL};
     size_t kernel = coord_of(m, names, " kernel"), read = coord_of(m, names, " read"),
            write = coord_of(m, names, " write"), threads = coord_of(m, names, " threads"),
@@ -259,14 +270,14 @@ static void place(tt__cost_model *m, const tt__space *space, const tt__points *p
     }
     for (size_t first = 0, end; first < space->n; first = end) {
         end = tt__strategy_end_of_template(space, first);
-        place_params(m, names, points, first, end);
+        place_params(m, names, space, first, end);
     }
 }
 
 /* ---- The model ----------------------------------------------------------------------------------------- */
 
 tt_status tt__cost_model_open(tt__cost_model *m, const tt__space *space, const tt__gpu *gpu,
-                              const tt__problem *p, const tt__points *points, const double *weights) {
+                              const tt__problem *p, const double *weights) {
     size_t n = space->n ? space->n : 1;
     *m = (tt__cost_model){.n = space->n,
                           .geometry = calloc(n, sizeof *m->geometry),
@@ -277,7 +288,7 @@ tt_status tt__cost_model_open(tt__cost_model *m, const tt__space *space, const t
         return tt__fail_memory(n * sizeof *m->coords);
     for (size_t i = 0; i < space->n; i++) {
         read_launch(&m->geometry[i], &space->items[i], p);
-        read_names(&m->geometry[i], &space->items[i], points->at[i], tt__problem_elem_size(p));
+        read_names(&m->geometry[i], &space->items[i], tt__problem_elem_size(p));
     }
     for (size_t first = 0, end; first < space->n; first = end) {
         end = tt__strategy_end_of_template(space, first);
@@ -289,7 +300,7 @@ tt_status tt__cost_model_open(tt__cost_model *m, const tt__space *space, const t
         for (int k = 0; k < TT__COSTS; k++)
             m->log_time[i] += (weights ? weights : tt__cost_weights)[k] * m->costs[i][k];
     }
-    place(m, space, points);
+    place(m, space);
     return TT_OK;
 }
 

@@ -8,7 +8,6 @@
 #define TT_TUNER_STRATEGY_COST_MODEL_H
 
 #include "kernel/space/space.h"
-#include "tuner/strategy/points.h"
 
 /* How a launch moves a matrix. Unknown values are 0. */
 typedef struct tt__geometry {
@@ -59,7 +58,7 @@ typedef struct tt__cost_model {
 /* `weights` are TT__COSTS; NULL: tt__cost_weights. Close it with tt__cost_model_close, also after a
  * failure. */
 tt_status tt__cost_model_open(tt__cost_model *m, const tt__space *space, const tt__gpu *gpu,
-                              const tt__problem *p, const tt__points *points, const double *weights);
+                              const tt__problem *p, const double *weights);
 void tt__cost_model_close(tt__cost_model *m);
 
 extern const double tt__cost_weights[TT__COSTS];

@@ -10,8 +10,10 @@
 #include "base/str.h"
 
 static const tt__strategy *const strategies[] = {
-    &tt__strategy_surrogate, &tt__strategy_model,  &tt__strategy_local,
-    &tt__strategy_genetic,   &tt__strategy_random, &tt__strategy_exhaustive,
+    &tt__strategy_surrogate,
+    &tt__strategy_model,
+    &tt__strategy_random,
+    &tt__strategy_exhaustive,
 };
 
 const tt__strategy *tt__strategy_at(size_t n) {
@@ -76,12 +78,12 @@ static void lower_odds(double *odds, const tt__view *view, size_t first, size_t 
     double tried[TT__VALUES_MAX] = {0}, passed[TT__VALUES_MAX] = {0};
     bool all = k == view->space->items[first].t->n_params;
     for (size_t i = first; i < end; i++) {
-        size_t group = all ? 0 : view->points->at[i][k];
+        size_t group = all ? 0 : view->space->items[i].choice[k];
         tried[group] += view->known[i] == TT__TRIED;
         passed[group] += tt__strategy_passed(view, i);
     }
     for (size_t i = first; i < end; i++) {
-        size_t group = all ? 0 : view->points->at[i][k];
+        size_t group = all ? 0 : view->space->items[i].choice[k];
         odds[i] = fmin(odds[i], (passed[group] + 1) / (tried[group] + 1));
     }
 }
@@ -92,6 +94,43 @@ size_t tt__strategy_end_of_template(const tt__space *space, size_t first) {
         end++;
     return end;
 }
+
+/* ---- Cubins -------------------------------------------------------------------------------------------- */
+
+typedef struct built {
+    const tt__template *t;
+    unsigned char choice[TT__PARAMS_MAX]; /* of the compiled parameters; the others are 0 */
+    size_t index;
+} built;
+
+static int by_what_is_built(const void *a, const void *b) {
+    const built *x = a, *y = b;
+    uintptr_t of_x = (uintptr_t)x->t, of_y = (uintptr_t)y->t;
+    int order = memcmp(x->choice, y->choice, sizeof x->choice);
+    return order ? order : (of_x > of_y) - (of_x < of_y);
+}
+
+tt_status tt__strategy_cubins(const tt__space *space, size_t *of) {
+    const size_t n = space->n;
+    built *all = calloc(n ? n : 1, sizeof *all);
+    if (!all)
+        return tt__fail_memory(n * sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = (built){.t = space->items[i].t, .index = i};
+        for (size_t k = 0; k < all[i].t->n_params; k++)
+            all[i].choice[k] = all[i].t->params[k].runtime ? 0 : space->items[i].choice[k];
+    }
+    qsort(all, n, sizeof *all, by_what_is_built);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (by_what_is_built(&all[first], &all[i]) != 0)
+            first = i;
+        of[all[i].index] = all[first].index;
+    }
+    free(all);
+    return TT_OK;
+}
+
+/* ---- Members ------------------------------------------------------------------------------------------- */
 
 int64_t tt__strategy_next_member(const tt__space *space, const char *kernel, const char *config, size_t *at) {
     for (size_t k = 0; k < space->n; k++) {

@@ -12,7 +12,6 @@ typedef enum tt__known { TT__UNTRIED = 0, TT__PENDING, TT__TRIED } tt__known;
 /* The input of a strategy; all borrowed. Trials are added during the search. Arrays have space->n members. */
 typedef struct tt__view {
     const tt__space *space;
-    const tt__points *points;
     const tt__cost_model *model;
     const tt__known *known;
     const tt__trial *trials; /* valid where `known` is TT__TRIED */
@@ -45,10 +44,6 @@ extern const tt__strategy tt__strategy_exhaustive;
 extern const tt__strategy tt__strategy_random;
 /* The best by the model's costs, corrected for each parameter. It leaves out what cannot win. */
 extern const tt__strategy tt__strategy_model;
-/* Goes from a start to its best neighbour until there is no better one, then to another start. */
-extern const tt__strategy tt__strategy_local;
-/* Crosses and mutates the best. */
-extern const tt__strategy tt__strategy_genetic;
 /* The largest expected improvement, by a Gaussian process over the model. */
 extern const tt__strategy tt__strategy_surrogate;
 
@@ -78,6 +73,9 @@ void tt__strategy_odds(double *odds, const tt__view *view);
 /* The end of the configurations that have the template of `first`. Each template's configurations are
  * together. */
 size_t tt__strategy_end_of_template(const tt__space *space, size_t first);
+/* Groups the space by cubins. Configurations that differ only in launch arguments have the same of[i], which
+ * is the index of one of them. `of` has room for the space. */
+tt_status tt__strategy_cubins(const tt__space *space, size_t *of);
 /* The index of a kernel's configuration (NULL: its first one), or TT__NOTHING. */
 int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config);
 /* The same, looked for from *at on, which moves after it: stored rows have nearly the order of the space. */

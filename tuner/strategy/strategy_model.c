@@ -51,12 +51,12 @@ static void correct(guided *g, const tt__view *view, size_t first, size_t end, s
     bool all = k == view->space->items[first].t->n_params;
     for (size_t i = first; i < end; i++)
         if (tt__strategy_passed(view, i)) {
-            size_t group = all ? 0 : view->points->at[i][k];
+            size_t group = all ? 0 : view->space->items[i].choice[k];
             sum[group] += log(view->trials[i].time_us) - g->predicted[i];
             n[group]++;
         }
     for (size_t i = first; i < end; i++) {
-        size_t group = all ? 0 : view->points->at[i][k];
+        size_t group = all ? 0 : view->space->items[i].choice[k];
         g->predicted[i] += sum[group] / (n[group] + trust_after);
     }
 }

@@ -55,7 +55,7 @@ typedef struct surrogate {
     size_t n_named;
     size_t n_known;     /* trials when `cost` was computed */
     bool compared;      /* was there such a comparison? */
-    size_t *cubin_of;   /* tt__points_cubins */
+    size_t *cubin_of;   /* tt__strategy_cubins */
     bool *row_of;       /* it is a row of the process; one allocation with the next two */
     bool *asked_for;    /* its cubin was named */
     bool *is_favourite; /* its cubin is compiled ahead */
@@ -102,7 +102,7 @@ static tt_status open_surrogate(void **self, const tt__view *view, uint64_t seed
     s->n_known = SIZE_MAX;
     s->asked_for = s->row_of + n;
     s->is_favourite = s->row_of + 2 * n;
-    TT_TRY(tt__points_cubins(view->points, s->cubin_of));
+    TT_TRY(tt__strategy_cubins(view->space, s->cubin_of));
     for (size_t i = 0; i < n; i++)
         s->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&seed);
     if (view->n_favourites > 0)
@@ -232,7 +232,7 @@ static bool are_near(const tt__view *view, size_t a, size_t b) {
     const tt__template *t = view->space->items[a].t;
     size_t n = t == view->space->items[b].t ? 0 : 2;
     for (size_t k = 0; n < 2 && k < t->n_params; k++)
-        n += view->points->at[a][k] != view->points->at[b][k];
+        n += view->space->items[a].choice[k] != view->space->items[b].choice[k];
     return n == 1;
 }
 

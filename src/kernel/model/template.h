@@ -15,7 +15,7 @@
 
 enum {
     TT__PARAMS_MAX = 32,
-    TT__VALUES_MAX = 256, /* per parameter; an index fits a byte (tuner/strategy/points.h) */
+    TT__VALUES_MAX = 256, /* per parameter; an index fits a byte */
     TT__WHERES_MAX = 32,
     TT__TYPES_MAX = 12, /* choices of one `type` */
     TT__SHAPE_MAX = 4,

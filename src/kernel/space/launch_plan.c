@@ -300,6 +300,7 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__ca
                                tt__part *beyond) {
     tt__launch *l = &c->launch;
     start_launch(pl, l);
+    memcpy(c->choice, in->choice, sizeof c->choice);
     *legal = true;
     for (size_t i = 0; i < pl->n_slots && *legal; i++)
         if ((*beyond = pl->slots[i].kind) == TT__PART_TURNS)

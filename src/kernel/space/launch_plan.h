@@ -31,8 +31,8 @@ typedef struct tt__launch_plan {
 /* Plans launches of the template's kernels or of those beside them. */
 tt_status tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__gpu *gpu,
                                const tt__problem *p, const tt__aside *aside, char *why);
-/* Evaluates the launch of c->config, whose values `in` has. If it is not legal, *beyond is the part over a
- * limit. */
+/* Evaluates the launch of c->config, whose values `in` has: c->choice, too. If it is not legal, *beyond is
+ * the part over a limit. */
 tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal,
                                tt__part *beyond);
 /* Notes why a configuration is not legal. Returns false, for `return tt__launch_plan_refuse(...)`. */

@@ -26,19 +26,37 @@ static tt_status read_one(const tt__launch_plan *pl, tt__inputs *in, tt__candida
 }
 
 /* `why` is NULL, or has room for a reason (TT__REASON_MAX). */
-static tt_status try_one(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                         const char *config, const tt__aside *aside, char *why, bool *legal) {
-    size_t choice[TT__PARAMS_MAX] = {0};
+static tt_status try_choice(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
+                            const tt__problem *p, const size_t *choice, const tt__aside *aside, char *why,
+                            bool *legal) {
     tt__inputs in;
     tt__launch_plan pl;
     *out = (tt__candidate){.t = t};
     *legal = false;
-    TT_TRY(tt__config_parse(choice, t, config));
     tt__config_format(out->config, t, choice);
     TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, aside, why));
     out->offset = pl.offset;
     tt__inputs_start(&in, t, &pl.facts, choice);
     return read_one(&pl, &in, out, legal);
+}
+
+static tt_status try_one(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                         const char *config, const tt__aside *aside, char *why, bool *legal) {
+    size_t choice[TT__PARAMS_MAX] = {0};
+    *out = (tt__candidate){.t = t};
+    *legal = false;
+    TT_TRY(tt__config_parse(choice, t, config));
+    return try_choice(out, t, gpu, p, choice, aside, why, legal);
+}
+
+tt_status tt__space_at(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                       const unsigned char *choice) {
+    size_t at[TT__PARAMS_MAX] = {0};
+    bool legal;
+    for (size_t k = 0; k < t->n_params; k++)
+        at[k] = choice[k];
+    TT_TRY(try_choice(out, t, gpu, p, at, NULL, NULL, &legal));
+    return legal ? TT_OK : TT_E_UNSUPPORTED;
 }
 
 static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,

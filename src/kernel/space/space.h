@@ -9,10 +9,11 @@
 #define TT__NO_INTEGER INT64_MIN /* the value of a `let` that is none */
 
 typedef struct tt__candidate {
-    const tt__template *t;            /* borrowed */
-    char config[TT__CONFIG_MAX];      /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
-    int64_t derived[TT__DERIVED_MAX]; /* values of the derived names for its problem */
-    int offset;                       /* tt__problem_offset of its problem */
+    const tt__template *t;                /* borrowed */
+    char config[TT__CONFIG_MAX];          /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
+    unsigned char choice[TT__PARAMS_MAX]; /* the same: the index of each parameter's value */
+    int64_t derived[TT__DERIVED_MAX];     /* values of the derived names for its problem */
+    int offset;                           /* tt__problem_offset of its problem */
     double weight; /* factor from a time to the operation's objective; 1: the objective is the time */
     tt__launch launch;
 } tt__candidate;
@@ -82,6 +83,10 @@ tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu
  * TT_E_INVALID: the text is no configuration of the template. */
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config);
+
+/* The same by the index of each parameter's value, without a message if it is not legal. */
+tt_status tt__space_at(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
+                       const unsigned char *choice);
 
 /* The same for look-ups, which try many: without a message. *legal is false if it is not legal, or if the
  * text is no configuration. */

@@ -103,9 +103,8 @@ tt_status tt__cli_read_once(void *out, const char *value);
                 "case"),                                                                                     \
         TT__SET("seed", "N", tt__cli_set_seed,                                                               \
                 "of the search, default 0: the same seed searches the same way"),                            \
-        TT__WORD("strategy", "NAME", "surrogate model local genetic random exhaustive",                      \
-                 tt__cli_set_strategy,                                                                       \
-                 "surrogate, model, local, genetic, random or exhaustive;\nby default the search chooses")
+        TT__WORD("strategy", "NAME", "surrogate model random exhaustive", tt__cli_set_strategy,              \
+                 "surrogate, model, random or exhaustive;\nby default the search chooses")
 #define TT__OPT_TEMPLATE                                                                                     \
     TT__SET("template", "FILE", tt__cli_add_template,                                                        \
             "a template of yours that competes with the built-in ones;\nmay be repeated")
