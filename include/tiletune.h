@@ -379,6 +379,8 @@ typedef struct tt_tune_opts {
     const char *const *only;  /* if n_only > 0: only these kernels compete, by name */
     size_t n_only;
     const char *trace_path; /* a timeline of the run in Chrome's trace format; NULL: none */
+    /* Call-backs return: an exception of C++ or a longjmp out of one leaves worker processes and locks
+     * behind. */
     void (*on_progress)(void *user, const tt_progress *p);
     void (*on_message)(void *user, const char *line); /* notes for the user, without newline */
     int (*should_stop)(void *user);                   /* polled; non-zero ends the run */

@@ -1,6 +1,7 @@
 /*
  * tiletune for C++11 and later: objects that free themselves, and exceptions with the library's sentence. All
- * of it is inline; link libtiletune. Contracts are those of tiletune.h.
+ * of it is inline; link libtiletune. Contracts are those of tiletune.h: a call-back of tt_tune_opts must catch its
+ * exceptions.
  *
  *   tiletune::context ctx;
  *   tiletune::plan plan(ctx, tiletune::matrix(rows, cols));

@@ -320,6 +320,21 @@ static void test_no_program(void **state) {
     unlink(path);
 }
 
+/* Where children are not waited for, nothing tells how a worker ended. */
+static void test_children_ignored(void **state) {
+    (void)state;
+    office o = {0};
+    signal(SIGCHLD, SIG_IGN);
+    start(&o, "plain", 0);
+    kill(o.worker.pid, SIGKILL);
+    ask(&o, 0, 0);
+    hear(&o);
+    signal(SIGCHLD, SIG_DFL);
+    assert_int_equal(o.event.kind, TT__EVENT_CRASHED);
+    assert_string_equal(o.event.reason, "ended; how is unknown, as the program ignores SIGCHLD");
+    tt__str_free(&o.payload);
+}
+
 int main(int argc, char **argv) {
     if (argc == 3)
         return serve(argv[1], strtoull(argv[2], NULL, 10));
@@ -334,6 +349,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_computes),
         cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_no_program),
+        cmocka_unit_test(test_children_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,12 +138,15 @@ static void stop(tt__worker *w, char *reason, size_t size) {
         return;
     close(w->fd);
     close(w->bell);
-    if (waitpid(w->pid, &status, WNOHANG) == 0) {
+    pid_t reaped = waitpid(w->pid, &status, WNOHANG);
+    if (reaped == 0) {
         kill(w->pid, SIGKILL);
-        while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        while ((reaped = waitpid(w->pid, &status, 0)) < 0 && errno == EINTR)
             ;
     }
-    if (WIFSIGNALED(status))
+    if (reaped < 0) /* the host program ignores SIGCHLD, or has waited for it itself */
+        tt__copy(reason, size, "ended; how is unknown, as the program ignores SIGCHLD");
+    else if (WIFSIGNALED(status))
         snprintf(reason, size, "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         snprintf(reason, size, "ended with exit code %d", WEXITSTATUS(status));
