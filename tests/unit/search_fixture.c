@@ -25,6 +25,7 @@ enum { US = 10, SLOW_US = 20, LUCKY_US = 1, SAMPLES_MISSING = 2 };
 static tt_status problem(tt__backend *b, const tt__problem *p, const tt__template *t) {
     fake *f = (fake *)b;
     (void)t;
+    f->n_trials = 0;
     if (f->n_opened < OPENED_MAX)
         f->opened[f->n_opened] = *p;
     return ++f->n_opened == f->cannot_open ? tt__fail(TT_E_NO_MEMORY, "it does not fit") : TT_OK;
@@ -98,6 +99,10 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
     if (f->fast_at && *id == f->fast_at)
         fill(trial, f->n_samples, LUCKY_US);
+    if (f->lucky_at && *id == f->lucky_at && f->n_lucky++ == 0)
+        fill(trial, f->n_samples, LUCKY_US);
+    if (f->n_trials++ == 0 && f->late_us > 0)
+        fill(trial, f->n_samples, trial->time_us + f->late_us);
     if (f->wrong)
         *trial = (tt__trial){.status = TT__TRIAL_WRONG_RESULT};
     memmove(f->waiting, f->waiting + 1, --f->n_waiting * sizeof *f->waiting);

@@ -39,9 +39,13 @@ typedef struct fake {
     const tt__candidate *earlier; /* the finals have fewer samples of it, of 1 us each */
     bool slow_default;            /* the first of the space takes 20 us */
     bool wrong;                   /* no trial passes */
-    size_t fast_at;               /* this one of the space takes 1 us; 0: none */
-    const double *true_us;        /* of A=a B=b at 2a + b: samples are up to 2 % off, and the screening of the
-                                     default 10 % more */
+    double late_us;               /* so much is added to the first trial of a problem */
+    size_t lucky_at;              /* this one of the space takes 1 us at the first try; 0: none */
+    size_t n_lucky;
+    size_t n_trials;       /* since the last problem */
+    size_t fast_at;        /* this one of the space takes 1 us; 0: none */
+    const double *true_us; /* of A=a B=b at 2a + b: samples are up to 2 % off, and the screening of the
+                              default 10 % more */
     uint64_t dice;
     size_t n_stages;         /* of the finals, and heats of them */
     size_t n_in[STAGES_MAX]; /* entrants of each stage */

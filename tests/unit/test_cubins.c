@@ -14,7 +14,7 @@
 #include "kernel/load/parse.h"
 #include "kernel/space/space.h"
 #include "problem_fixture.h"
-#include "tuner/backend/gpu/compilers.h"
+#include "tuner/backend/gpu/loop.h"
 #include "tuner/farm/cubins.h"
 #include "tuner/farm/expected.h"
 

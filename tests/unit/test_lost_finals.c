@@ -9,8 +9,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "kernel/space/space.h"
-#include "tuner/backend/gpu/finals.h"
-#include "tuner/backend/gpu/gpus.h"
+#include "tuner/backend/gpu/loop.h"
 #include "tuner/measure/energy.h"
 
 enum { GPUS = 3 };
@@ -108,7 +107,8 @@ static void test_late_finals_cost_no_gpu(void **state) {
     assert_int_equal(finals->state, TT__FINALS_DONE);
     assert_int_equal(finals->done.status, TT_E_IO);
     assert_string_equal(finals->done.error,
-                        "the measurements took longer than 30 s: allow more with --trial-timeout "
+                        "the measurements took longer than 30 s: a trial verifies the kernel and launches it "
+                        "several times: allow some twenty launches with --trial-timeout "
                         "(tt_tune_opts.trial_timeout_s), or try a smaller problem");
 }
 

@@ -225,6 +225,49 @@ static void test_tells_the_time_left(void **state) {
     bench_close(&b);
 }
 
+/* The first trial of a problem is measured too slow, and one is fast by luck: both are screened twice. */
+static void test_doubtful_screenings(void **state) {
+    (void)state;
+    enum { LUCKY = 7 };
+    for (int varies = 0; varies < 2; varies++) {
+        bench b;
+        tt__search all;
+        bench_open(&b, false);
+        b.backend.base.varies = varies;
+        b.backend.late_us = 5;
+        b.backend.lucky_at = LUCKY;
+        b.s.strategy = &tt__strategy_exhaustive;
+        bench_search(&b, &tt__no_limits, &all);
+        assert_int_equal(all.n_tried, SPACE);
+        assert_int_equal(all.n_measured, SPACE);
+        assert_int_equal(b.backend.n_trials, SPACE + (varies ? 2 : 0));
+        assert_true(all.trials[0].time_us == (varies ? 10 : 15));
+        assert_true(all.trials[LUCKY].time_us == (varies ? 10 + LUCKY : 1));
+        tt__search_close(&all);
+        bench_search(&b, &tt__no_limits, &all); /* what is stored is what counted */
+        assert_true(all.trials[0].time_us == (varies ? 10 : 15));
+        tt__search_close(&all);
+        bench_close(&b);
+    }
+}
+
+/* A budget that has to last for long launches is not spent on a second screening. */
+static void test_long_screenings_within_a_budget(void **state) {
+    (void)state;
+    bench b;
+    tt__search all;
+    bench_open(&b, false);
+    b.backend.base.varies = true;
+    b.backend.us = TT__LONG_US;
+    tt__limits limits = tt__no_limits;
+    limits.deadline_s = tt__now_s() + 1000;
+    b.s.end_s = limits.deadline_s;
+    bench_search(&b, &limits, &all);
+    assert_int_equal(b.backend.n_trials, SPACE);
+    tt__search_close(&all);
+    bench_close(&b);
+}
+
 static size_t n_rounds;
 
 static tt_status open_round(void **self, const tt__view *view, uint64_t seed) {
@@ -420,6 +463,8 @@ int main(void) {
         cmocka_unit_test(test_cutoff),
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_tells_the_time_left),
+        cmocka_unit_test(test_doubtful_screenings),
+        cmocka_unit_test(test_long_screenings_within_a_budget),
         cmocka_unit_test(test_rounds_of_a_sample),
         cmocka_unit_test(test_in_flight_on_several_gpus),
         cmocka_unit_test(test_in_flight_for_compilers),

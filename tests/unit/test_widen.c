@@ -6,7 +6,6 @@
 #include "kernel/load/set.h"
 #include "kernel/space/space.h"
 #include "search_fixture.h"
-#include "tuner/search/widen.h"
 
 /* A new one comes to those of its template, what is there is not added, and trials stay with theirs. The
  * weight of the new one is a multiple of the default's. */

@@ -65,6 +65,7 @@ typedef struct tt__backend_ops {
 struct tt__backend {
     const tt__backend_ops *ops;
     bool counts_energy; /* after `hello`: the device counts energy */
+    bool varies;        /* another screening of a configuration has another result */
 };
 
 /* Asks for finals and waits for them. No trial may be in flight. */

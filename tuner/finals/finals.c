@@ -1,5 +1,31 @@
 /*
- * Chooses the entrants of the finals, and how long each stage measures.
+ * The finals: which of the fastest is the fastest?
+ *
+ * Screening gives each configuration a few samples. The least of many noisy medians is partly luck: of a
+ * hundred that are equally fast, with errors of 1 % each, the best looks 2.5 % faster than it is. So the best
+ * are measured again, together, and only these samples decide.
+ *
+ * **Rounds.** A round launches every entrant once, in a new random order. What slows the GPU for a while
+ * slows all of them, so the samples of a round are a pair for each two entrants, and their ratio has the
+ * noise of a moment only. The median of the ratios, with an interval (tt__paired_ratio), tells whether one is
+ * slower beyond the noise.
+ *
+ * **Stages.** To tell those in the lead apart takes many rounds; to drop those behind takes few. So each
+ * stage (search/schedule.c) has fewer entrants than the one before, and more rounds. An error falls with the
+ * square root of the number of samples, so the distance from the leader at which an entrant is dropped falls
+ * too, from 3 % to 1 %. Times of two stages differ by up to 1 %, as clocks and temperature do. So all that
+ * are still in are measured anew, no sample counts for two stages, and stages have different numbers of
+ * rounds, which keeps samples of two stages from being paired.
+ *
+ * **Heats.** A GPU worker holds at most TT__FINALISTS_MAX kernels. Where screening says little, as for
+ * launches of a few microseconds, more enter, and the first stage is held in several heats.
+ *
+ * **Who is never dropped.** The stored winner, because another one replaces it only if that is faster beyond
+ * the noise, and the default, because it shows what tuning gained. The fastest copies enter for comparison
+ * alone.
+ *
+ * A budget leaves less time: long launches have the last stage only, with as many rounds as fit. If a heat
+ * fails, or a recording lacks its times, the stage before it decides, or the screening.
  */
 #include "tuner/finals/finals.h"
 

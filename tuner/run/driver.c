@@ -411,8 +411,8 @@ static tt_status take_trial(driver *d, size_t id, tt__trial *trial) {
     lane *l = d->lanes[k];
     TT_TRY(enter(d, k));
     if (l->state == ENTRANTS) {
-        l->awaits_entrant = false;
         TT_TRY(tt__search_take(d->s, &l->pair.search, i, trial));
+        l->awaits_entrant = l->pair.search.known[i] == TT__PENDING;
     } else {
         TT_TRY(tt__underway_take(d->s, &l->underway, i, trial));
     }

@@ -185,4 +185,3 @@ tt_status tt__result_needs_finals(tt__session *s, const tt__search *search, tt_r
     *needed = !holds && !s->call->stored;
     return TT_OK;
 }
-

@@ -1,6 +1,8 @@
 /*
  * The search of one problem: lists the configurations, takes over stored trials, and stores new ones.
  */
+#include "tuner/search/search.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,6 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "kernel/load/builtin.h"
-#include "tuner/search/widen.h"
 
 /* Screening stops early for configurations that cannot be the best, whatever the noise. */
 static const double hopeless = 1.25;
@@ -202,7 +203,50 @@ tt_status tt__search_submit(tt__session *s, tt__search *search, size_t i) {
     return TT_OK;
 }
 
+/* The repeated screening of configuration i, or with SIZE_MAX a free place. NULL: there is none. */
+static tt__repeated *find_repeated(tt__search *search, size_t i) {
+    for (size_t k = 0; k < TT__REPEATED_MAX; k++) {
+        tt__repeated *r = &search->again[k];
+        if (i == SIZE_MAX ? !r->pending : r->pending && r->index == i)
+            return r;
+    }
+    return NULL;
+}
+
+/* The first trial of a large problem may be too slow by a tenth, with samples that agree; later ones are
+ * right. And one that beats the best by so much may be luck. Both are screened a second time, unless a budget
+ * has to last for long launches. */
+static bool is_doubtful(const tt__session *s, const tt__search *search, const tt__trial *trial) {
+    static const double surprising = 0.9;
+    const double best_us = tt__search_best_us(search);
+    if (!s->backend->varies || trial->status != TT__TRIAL_OK ||
+        (isfinite(search->limits.deadline_s) && trial->time_us >= TT__LONG_US))
+        return false;
+    return !search->has_result ||
+           (search->t->operation->objective < 0 && best_us > 0 && trial->time_us < surprising * best_us);
+}
+
+/* Of the first trial of a problem, the second screening counts; of a surprise, the slower one. A request that
+ * did not reach a GPU changes nothing. */
+static void judge(tt__repeated *r, tt__trial *second) {
+    const bool is_slower = second->status != TT__TRIAL_OK || second->time_us > r->trial.time_us;
+    r->pending = false;
+    if (second->status == TT__TRIAL_SKIPPED || (!r->is_first && !is_slower))
+        *second = r->trial;
+    second->compile_ms = r->trial.compile_ms;
+}
+
 tt_status tt__search_take(tt__session *s, tt__search *search, size_t i, tt__trial *trial) {
+    tt__repeated *r = find_repeated(search, i), *place = find_repeated(search, SIZE_MAX);
+    const bool is_first = !search->has_result;
+    const bool again = !r && place && is_doubtful(s, search, trial);
+    search->has_result = true;
+    if (r)
+        judge(r, trial);
+    if (again) {
+        *place = (tt__repeated){.pending = true, .is_first = is_first, .index = i, .trial = *trial};
+        return tt__search_submit(s, search, i);
+    }
     if (trial->status == TT__TRIAL_SKIPPED && s->backend->ops->await_until) {
         search->known[i] = TT__UNTRIED; /* the budget was over before it reached a GPU */
         search->cut = true;
@@ -359,8 +403,11 @@ tt_status tt__search_try(tt__session *s, tt__search *search, size_t index) {
     if (search->known[index] != TT__UNTRIED)
         return TT_OK;
     TT_TRY(tt__search_submit(s, search, index));
-    TT_TRY(s->backend->ops->wait(s->backend, &id, &trial));
-    return tt__search_take(s, search, id % TT__LANE_TRIALS, &trial);
+    while (search->known[index] == TT__PENDING) {
+        TT_TRY(s->backend->ops->wait(s->backend, &id, &trial));
+        TT_TRY(tt__search_take(s, search, id % TT__LANE_TRIALS, &trial));
+    }
+    return TT_OK;
 }
 
 void tt__search_close(tt__search *search) {
@@ -374,6 +421,112 @@ bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
     return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
            tt__search_least(search) >= search->space.n && !search->space.sampled &&
            isinf(search->limits.deadline_s);
+}
+
+/* ---- Widening ------------------------------------------------------------------------------------------
+ * The sample of a large space has good configurations, but hardly the best. So from time to time a search
+ * adds the neighbours of its fastest ones, and goes on with all trials. */
+
+enum {
+    BEST = 3,   /* configurations that get neighbours at once */
+    PAIRS = 256 /* neighbours of each that differ in two parameters */
+};
+
+static int by_config(const void *a, const void *b) {
+    const tt__candidate *x = *(tt__candidate *const *)a, *y = *(tt__candidate *const *)b;
+    int order = strcmp(x->t->kernel, y->t->kernel);
+    return order ? order : strcmp(x->config, y->config);
+}
+
+/* Removes what the space has, and what is there twice. */
+static tt_status keep_new(tt__space *found, const tt__space *space) {
+    size_t n = found->n + space->n, kept = 0;
+    const tt__candidate **sorted = calloc(n + 1, sizeof(tt__candidate *));
+    if (!sorted)
+        return tt__fail_memory(n * sizeof(tt__candidate *));
+    for (size_t i = 0; i < space->n; i++)
+        sorted[i] = &space->items[i];
+    qsort(sorted, space->n, sizeof(tt__candidate *), by_config);
+    for (size_t i = 0; i < found->n; i++) {
+        const tt__candidate *c = &found->items[i];
+        bool there = bsearch(&c, sorted, space->n, sizeof(tt__candidate *), by_config) != NULL;
+        for (size_t k = 0; k < kept && !there; k++)
+            there = strcmp(found->items[k].config, c->config) == 0 && found->items[k].t == c->t;
+        if (!there)
+            found->items[kept++] = *c;
+    }
+    found->n = kept;
+    free(sorted);
+    return TT_OK;
+}
+
+/* Copies member i of the old search behind the last of the new one. */
+static void carry(tt__search *to, const tt__search *from, size_t i) {
+    size_t at = to->space.n++;
+    to->space.items[at] = from->space.items[i];
+    to->known[at] = from->known[i];
+    to->trials[at] = from->trials[i];
+    if (from->best == (int64_t)i)
+        to->best = (int64_t)at;
+}
+
+static void add_of(tt__search *to, const tt__space *found, const tt__template *t) {
+    for (size_t i = 0; i < found->n; i++)
+        if (found->items[i].t == t) {
+            tt__candidate *c = &to->space.items[to->space.n++];
+            *c = found->items[i];
+            c->weight /= to->default_weight;
+        }
+}
+
+tt_status tt__search_insert(tt__search *search, tt__space *found) {
+    TT_TRY(keep_new(found, &search->space));
+    size_t n = search->space.n + found->n;
+    tt__search wide = *search;
+    if (found->n == 0)
+        return TT_OK;
+    wide.space.items = calloc(n, sizeof *wide.space.items);
+    wide.known = calloc(n, sizeof *wide.known);
+    wide.trials = calloc(n, sizeof *wide.trials);
+    wide.space.n = 0;
+    if (!wide.space.items || !wide.known || !wide.trials) {
+        free(wide.space.items);
+        free(wide.known);
+        free(wide.trials);
+        return tt__fail_memory(n * sizeof *wide.space.items);
+    }
+    for (size_t first = 0, end; first < search->space.n; first = end) {
+        const tt__template *t = search->space.items[first].t;
+        end = tt__strategy_end_of_template(&search->space, first);
+        for (size_t i = first; i < end; i++)
+            carry(&wide, search, i);
+        add_of(&wide, found, t);
+    }
+    for (size_t i = 0; i < found->n && wide.space.n < n; i++)
+        if (tt__strategy_member(&wide.space, found->items[i].t->kernel, NULL) == TT__NOTHING)
+            add_of(&wide, found, found->items[i].t);
+    free(search->space.items);
+    free(search->known);
+    free(search->trials);
+    *search = wide;
+    return TT_OK;
+}
+
+tt_status tt__search_widen(tt__search *search, const tt__gpu *gpu) {
+    tt__space found = {0};
+    tt_status status = TT_OK;
+    const tt__view view = {.space = &search->space, .known = search->known, .trials = search->trials};
+    size_t leaders[BEST + 1];
+    const size_t n = tt__strategy_leaders(leaders, BEST, &view);
+    for (size_t k = 0; k < n; k++) {
+        const tt__candidate *c = &search->space.items[leaders[k]];
+        TT_GOTO(tt__space_neighbours(&found, c->t, gpu, &search->problem, c->config, PAIRS));
+    }
+    TT_GOTO(tt__part_keep(&search->part, &search->problem, &found));
+    TT_GOTO(tt__search_insert(search, &found));
+out:
+    tt__space_free(&found);
+    return status;
 }
 
 /* ---- Progress ------------------------------------------------------------------------------------------ */

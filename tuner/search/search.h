@@ -13,6 +13,15 @@ typedef struct tt__gains {
     double best_us; /* its time; 0: none has passed */
 } tt__gains;
 
+/* A screening that is done twice, and its first result. */
+typedef struct tt__repeated {
+    bool pending, is_first;
+    size_t index;
+    tt__trial trial;
+} tt__repeated;
+
+enum { TT__REPEATED_MAX = 4 }; /* at a time */
+
 typedef struct tt__search {
     tt__problem problem;
     tt__limits limits;
@@ -30,10 +39,12 @@ typedef struct tt__search {
     size_t n_guests; /* 1: the stored winner is here, and not of this part, sample or `only` */
     size_t wanted;   /* number of trials that the search aims at */
     tt__gains gains;
-    bool settled;        /* it may end before all its trials have run (limits.patience) */
-    double began_s;      /* when this run began to try */
-    double pace_s;       /* a trial takes so long; 0: not known */
-    double compile_s;    /* of all n_measured */
+    bool settled;     /* it may end before all its trials have run (limits.patience) */
+    double began_s;   /* when this run began to try */
+    double pace_s;    /* a trial takes so long; 0: not known */
+    double compile_s; /* of all n_measured */
+    bool has_result;  /* of this run */
+    tt__repeated again[TT__REPEATED_MAX];
     size_t n_favourites; /* compiled ahead, the first of tt__strategy_rank; 0: as many as are left */
     bool cut;            /* the budget ended the search before */
     int64_t best;        /* index of the best by screening; TT__NOTHING if none passed */
@@ -45,7 +56,8 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
 /* Tries one more configuration, beyond all limits, if it is untried. The backend must have the search's
  * problem open, and nothing else under way. */
 tt_status tt__search_try(tt__session *s, tt__search *search, size_t index);
-/* The same in two parts: the request, and its trial. */
+/* The same in two parts: the request, and its trial. The first trial of a problem and a surprising new best
+ * are requested a second time: `known` is still PENDING then. */
 tt_status tt__search_submit(tt__session *s, tt__search *search, size_t index);
 tt_status tt__search_take(tt__session *s, tt__search *search, size_t index, tt__trial *trial);
 void tt__search_close(tt__search *search);
@@ -76,5 +88,11 @@ void tt__trial_weigh(tt__trial *trial, double weight);
 
 /* Calls opts->on_progress, if set. */
 void tt__search_progress(const tt__session *s, const tt__search *search, const char *phase);
+
+/* Puts the configurations of `found` that the search's space lacks beside those of their template, or last.
+ * `found` is used up. No trial may be in flight, because indices change. */
+tt_status tt__search_insert(tt__search *search, tt__space *found);
+/* Adds the neighbours of the fastest. */
+tt_status tt__search_widen(tt__search *search, const tt__gpu *gpu);
 
 #endif

@@ -10,7 +10,6 @@
 #include "tuner/search/foresee.h"
 #include "tuner/search/schedule.h"
 #include "tuner/search/warm_starts.h"
-#include "tuner/search/widen.h"
 
 /* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */
 
@@ -237,6 +236,8 @@ tt_status tt__underway_begin(tt__session *s, tt__search *search, const char *pha
 tt_status tt__underway_take(tt__session *s, tt__underway *u, size_t index, tt__trial *trial) {
     const bool is_first = u->search->n_measured == 0;
     TT_TRY(tt__search_take(s, u->search, index, trial));
+    if (u->search->known[index] == TT__PENDING) /* requested again */
+        return TT_OK;
     u->n_pending--;
     if (is_first && u->search->n_measured == 1)
         u->first_s = tt__now_s();

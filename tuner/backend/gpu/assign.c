@@ -1,9 +1,7 @@
 /*
  * Which GPU works for which lane.
  */
-#include "tuner/backend/gpu/assign.h"
-
-#include "tuner/backend/gpu/gpus.h"
+#include "tuner/backend/gpu/loop.h"
 
 static tt_status no_reference(const tt__task *task) {
     const bool fills = !task->work.launch.n_passes; /* the data's kernels are what is needed */

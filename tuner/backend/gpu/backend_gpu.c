@@ -8,9 +8,6 @@
 
 #include "base/clock.h"
 #include "kernel/space/workload.h"
-#include "tuner/backend/gpu/assign.h"
-#include "tuner/backend/gpu/finals.h"
-#include "tuner/backend/gpu/gpus.h"
 #include "tuner/backend/gpu/loop.h"
 #include "tuner/measure/verify.h"
 
@@ -356,6 +353,7 @@ tt_status tt__backend_gpu(tt__backend **out, const tt__backend_gpu_opts *opts) {
     if (!l)
         return tt__fail_memory(sizeof *l);
     l->base.ops = &gpu_ops;
+    l->base.varies = true;
     l->opts = *opts;
     l->cubins.store = opts->store;
     tt_status status;

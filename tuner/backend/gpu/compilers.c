@@ -1,12 +1,11 @@
 /*
  * Compile workers: what they compile next, and what becomes of it.
  */
-#include "tuner/backend/gpu/compilers.h"
+#include "tuner/backend/gpu/loop.h"
 
 #include <stdio.h>
 
 #include "base/number.h"
-#include "tuner/backend/gpu/gpus.h"
 #include "tuner/measure/verify.h"
 #include "tuner/session/limits.h"
 

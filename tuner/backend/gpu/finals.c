@@ -1,10 +1,9 @@
 /*
  * Finals: each has a GPU for itself, while the others try configurations.
  */
-#include "tuner/backend/gpu/finals.h"
+#include "tuner/backend/gpu/loop.h"
 
 #include "base/clock.h"
-#include "tuner/backend/gpu/gpus.h"
 #include "tuner/measure/energy.h"
 
 /* How well a free GPU suits the finals of a lane. One whose last finals were late is the last choice. The

@@ -1,13 +1,12 @@
 /*
  * GPU workers: started, given a problem and trials, lost, given up.
  */
-#include "tuner/backend/gpu/gpus.h"
+#include "tuner/backend/gpu/loop.h"
 
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/number.h"
-#include "tuner/backend/gpu/finals.h"
 #include "tuner/session/limits.h"
 
 void tt__loop_drop_gpu(tt__loop *l, size_t gpu) {

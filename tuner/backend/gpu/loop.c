@@ -6,10 +6,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "tuner/backend/gpu/assign.h"
-#include "tuner/backend/gpu/compilers.h"
-#include "tuner/backend/gpu/finals.h"
-#include "tuner/backend/gpu/gpus.h"
 
 tt__loop_lane *tt__loop_now(const tt__loop *l) {
     return l->lanes[l->at];

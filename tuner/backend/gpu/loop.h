@@ -139,4 +139,68 @@ tt__loop_lane *tt__loop_now(const tt__loop *l);
 /* What a GPU works on. */
 const tt__task *tt__loop_task(const tt__loop *l, size_t gpu);
 
+/* ---- Which GPU works for which lane (`assign.c`) ------------------------------------------------------ */
+
+/* Has another lane a lost trial for which no other GPU has come, and its own lane none for this one? */
+bool tt__loop_is_called(const tt__loop *l, size_t gpu);
+/* Keeps a GPU in its lane if that has trials for it. Otherwise it goes to the lane that has fewest GPUs, and
+ * then to the oldest trial. False: there is nothing for it. */
+bool tt__loop_find_work(tt__loop *l, size_t gpu);
+/* Requests arrays where the kernels that fill and check them are ready. */
+tt_status tt__loop_prepare(tt__loop *l);
+
+/* ---- Compile workers: what they compile next, and what becomes of it (`compilers.c`) ------------------ */
+
+/* Gives idle compilers the next cubin. */
+tt_status tt__loop_feed_compilers(tt__loop *l);
+/* A cubin has arrived or failed. */
+tt_status tt__loop_compiled(tt__loop *l, size_t worker);
+/* A compiler died, or took too long. */
+tt_status tt__loop_lost_compiler(tt__loop *l, const tt__event *e);
+
+/* ---- GPU workers: started, given a problem and trials, lost, given up (`gpus.c`) ---------------------- */
+
+/* Sends its problem to a GPU's worker, or starts the worker if there is none. */
+tt_status tt__loop_open_problem(tt__loop *l, size_t gpu);
+/* Takes a report from a GPU's worker. A worker that has lost its CUDA context is unusable. */
+tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done);
+/* A worker told its GPU. The first one of the run decides what is searched, and later ones have to be like
+ * it. */
+tt_status tt__loop_described(tt__loop *l, size_t gpu);
+/* A problem's arrays are ready, or could not be prepared. */
+tt_status tt__loop_opened(tt__loop *l, size_t gpu);
+/* Requests a job's trial. If the worker is busy, this trial is next. */
+void tt__loop_ask_trial(tt__loop *l, size_t gpu, size_t job, const char *waited_for);
+/* A trial has ended. */
+tt_status tt__loop_tried(tt__loop *l, size_t gpu, tt__job *j);
+/* Tells the caller of the run. */
+void tt__loop_say(const tt__loop *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for each line of a text, after the path of a file. */
+void tt__loop_say_lines(const tt__loop *l, const char *path, const char *lines);
+/* Reports falling clocks once, and counts them for the summary. */
+void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls);
+/* A GPU's worker died or is unusable. Its jobs wait for another worker. */
+void tt__loop_drop_gpu(tt__loop *l, size_t gpu);
+/* Gives up a GPU that others can replace, and says so. Fails with `status` if it is the last. */
+tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status);
+/* A worker died, or took too long. */
+tt_status tt__loop_lost_gpu(tt__loop *l, const tt__event *e);
+
+/* ---- Finals: each has a GPU for itself, while the others try configurations (`finals.c`) -------------- */
+
+/* A GPU for finals, if possible one with the lane's arrays; TT__GPUS_MAX: none is free. A clock below its
+ * twins' rules a GPU out, because medians would differ. */
+size_t tt__loop_choose_gpu(tt__loop *l, size_t lane);
+/* Goes on with finals that wait for a GPU, or for its arrays. */
+tt_status tt__loop_feed_finals(tt__loop *l);
+/* A GPU's finals have ended: the reply is in `payload`. */
+tt_status tt__loop_finished(tt__loop *l, size_t gpu);
+/* A GPU was lost during finals. Another one holds them anew. If it was the last, they fail. */
+tt_status tt__loop_lost_finals(tt__loop *l, size_t gpu, tt_status status);
+/* A GPU's finals took too long, and fail. The GPU stays, as the others would take as long. If it is late
+ * again and another GPU was not, it is given up. */
+tt_status tt__loop_late_finals(tt__loop *l, size_t gpu);
+/* The GPU of the lane's finals does none any more. */
+void tt__loop_release(tt__loop *l, size_t lane);
+
 #endif
