@@ -35,17 +35,24 @@ static tt_status check_opts(const tt_tune_opts *opts) {
     return TT_OK;
 }
 
+static tt_status count_bytes(int64_t *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
+    tt_status status = w ? tt__workload_of(w, t, gpu, p) : tt__fail_memory(sizeof *w);
+    if (status == TT_OK)
+        *out = tt__verify_bytes(w) + tt__pool_bytes(w, gpu);
+    free(w);
+    return status;
+}
+
 /* If one problem can never fit, nothing is measured. */
 static tt_status check_memory(const tt__session *s) {
     for (size_t i = 0; i < s->n_problems && !s->opts->replay; i++) {
         const tt__problem *p = &s->call->problems[i];
         const tt__template *t = tt__template_set_for(s->templates, p);
         char text[TT__PROBLEM_TEXT_MAX];
-        tt__workload w;
-        if (!t)
-            continue;
-        TT_TRY(tt__workload_of(&w, t, &s->gpu, p));
-        int64_t needed = tt__verify_bytes(&w) + tt__pool_bytes(&w, &s->gpu);
+        int64_t needed = 0;
+        if (t)
+            TT_TRY(count_bytes(&needed, t, &s->gpu, p));
         if (needed > s->gpu.memory_bytes)
             return tt__fail(
                 TT_E_INVALID,
@@ -264,14 +271,10 @@ static tt_status check_trace(const char *trace, const char *what, const char *fi
                : TT_OK;
 }
 
-tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt__tune_question *question,
-                   const tt_tune_opts *opts) {
-    *out = NULL;
-    TT_TRY(check_opts(opts));
-    TT_TRY(check_verified(call, opts));
+static tt_status tune_on(tt__devices *devices, tt_report **out, tt_ctx *ctx, const tt__tune_call *call,
+                         const tt__tune_question *question, const tt_tune_opts *opts) {
     const double started_s = tt__now_s();
-    tt__devices devices;
-    TT_TRY(tt__devices_of(&devices, opts));
+    TT_TRY(tt__devices_of(devices, opts));
     tt__trace *trace = NULL;
     if (opts->trace_path) {
         TT_TRY(check_trace(opts->trace_path, "store", tt__store_path(ctx->store)));
@@ -281,15 +284,15 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
         TT_TRY(tt__trace_open(&trace, opts->trace_path));
     }
     tt_result *results = NULL;
-    tt_report *report = new_report(devices.n_kinds * call->n, &results);
-    tt_status status = report ? TT_OK : tt__fail_memory(devices.n_kinds * call->n * sizeof *results);
+    tt_report *report = new_report(devices->n_kinds * call->n, &results);
+    tt_status status = report ? TT_OK : tt__fail_memory(devices->n_kinds * call->n * sizeof *results);
     tuning t = {.ctx = ctx, .question = question, .report = report, .results = results};
     tt__session *s = &t.s;
     *s = (tt__session){.templates = call->templates,
                        .opts = opts,
                        .asks = question != NULL,
                        .trace = trace,
-                       .n_kinds = devices.n_kinds,
+                       .n_kinds = devices->n_kinds,
                        .n_problems = call->n,
                        .started_s = started_s,
                        .end_s = opts->budget_s > 0 ? started_s + opts->budget_s : INFINITY,
@@ -303,7 +306,7 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     if (opts->should_stop && strcmp(tt__store_path(ctx->store), ":memory:") != 0)
         tt__store_stop_when(opts->should_stop, opts->user);
     if (status == TT_OK)
-        status = run_kinds(&t, &devices);
+        status = run_kinds(&t, devices);
     tt__store_stop_when(NULL, NULL);
     end_trace(s);
     if (status == TT_OK || status == TT_E_INTERRUPTED || status == TT_E_NO_WINNER) {
@@ -312,5 +315,17 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
     } else {
         free(report);
     }
+    return status;
+}
+
+tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt__tune_question *question,
+                   const tt_tune_opts *opts) {
+    *out = NULL;
+    TT_TRY(check_opts(opts));
+    TT_TRY(check_verified(call, opts));
+    tt__devices *devices = malloc(sizeof *devices); /* large for a stack */
+    tt_status status =
+        devices ? tune_on(devices, out, ctx, call, question, opts) : tt__fail_memory(sizeof *devices);
+    free(devices);
     return status;
 }

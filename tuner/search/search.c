@@ -205,7 +205,7 @@ tt_status tt__search_submit(tt__session *s, tt__search *search, size_t i) {
 
 /* The repeated screening of configuration i, or with SIZE_MAX a free place. NULL: there is none. */
 static tt__repeated *find_repeated(tt__search *search, size_t i) {
-    for (size_t k = 0; k < TT__REPEATED_MAX; k++) {
+    for (size_t k = 0; search->again && k < TT__REPEATED_MAX; k++) {
         tt__repeated *r = &search->again[k];
         if (i == SIZE_MAX ? !r->pending : r->pending && r->index == i)
             return r;
@@ -327,9 +327,11 @@ static tt_status enumerate(tt__session *s, tt__search *search) {
         search->space.items[i].weight /= search->default_weight; /* the default's time has weight 1 */
     TT_TRY(tt__part_keep(&search->part, &search->problem, &search->space));
     size_t n = search->space.n ? search->space.n : 1;
+    search->again = calloc(TT__REPEATED_MAX, sizeof *search->again);
     search->known = calloc(n, sizeof *search->known);
     search->trials = calloc(n, sizeof *search->trials);
-    return search->known && search->trials ? TT_OK : tt__fail_memory(n * sizeof *search->trials);
+    return search->known && search->trials && search->again ? TT_OK
+                                                            : tt__fail_memory(n * sizeof *search->trials);
 }
 
 /* The stored winner competes even if a shard, a sample or opts->only leaves it out. So a worse one cannot
@@ -414,6 +416,7 @@ void tt__search_close(tt__search *search) {
     tt__space_free(&search->space);
     free(search->known);
     free(search->trials);
+    free(search->again);
     *search = (tt__search){.best = TT__NOTHING};
 }
 

@@ -39,12 +39,12 @@ typedef struct tt__search {
     size_t n_guests; /* 1: the stored winner is here, and not of this part, sample or `only` */
     size_t wanted;   /* number of trials that the search aims at */
     tt__gains gains;
-    bool settled;     /* it may end before all its trials have run (limits.patience) */
-    double began_s;   /* when this run began to try */
-    double pace_s;    /* a trial takes so long; 0: not known */
-    double compile_s; /* of all n_measured */
-    bool has_result;  /* of this run */
-    tt__repeated again[TT__REPEATED_MAX];
+    bool settled;        /* it may end before all its trials have run (limits.patience) */
+    double began_s;      /* when this run began to try */
+    double pace_s;       /* a trial takes so long; 0: not known */
+    double compile_s;    /* of all n_measured */
+    bool has_result;     /* of this run */
+    tt__repeated *again; /* TT__REPEATED_MAX of them */
     size_t n_favourites; /* compiled ahead, the first of tt__strategy_rank; 0: as many as are left */
     bool cut;            /* the budget ended the search before */
     int64_t best;        /* index of the best by screening; TT__NOTHING if none passed */

@@ -241,10 +241,8 @@ static tt_status hold(contest *c, judge *j, tt_ctx *ctx, const tt_tune_opts *opt
     own.should_stop = should_stop;
     own.user = &m;
     tt_status status = tt__tune(
-        &report, ctx,
-        &(tt__tune_call){
-            .n = 1, .problems = p, .templates = &set, .defaults_only = true, .after = after, .user = c},
-        &own);
+        &report, ctx, &(tt__tune_call){.n = 1, .problems = p, .templates = &set, .defaults_only = true},
+        &(tt__tune_question){after, c}, &own);
     if (report)
         tt__copy(j->gpu, sizeof j->gpu, report->gpu);
     if (status == TT_E_NO_WINNER && report && report->n_results)
