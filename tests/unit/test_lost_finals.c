@@ -15,13 +15,14 @@
 enum { GPUS = 3 };
 static tt__loop loop;
 static tt__worker workers[GPUS];
+static tt__requests requests;
 static tt__loop_lane lanes[2];
 static tt__lane_finals *const finals = &lanes[1].finals;
 
 /* The finals of lane 1 are on GPU 1. */
 static void begin(tt__finals_state state) {
-    loop =
-        (tt__loop){.workers = {.n_gpus = GPUS, .n = GPUS, .items = workers}, .lanes = {&lanes[0], &lanes[1]}};
+    loop = (tt__loop){.workers = {.n_gpus = GPUS, .n = GPUS, .items = workers, .requests = &requests},
+                      .lanes = {&lanes[0], &lanes[1]}};
     lanes[1] = (tt__loop_lane){.task.number = 1, .finals = {.state = state, .held = 2}};
     loop.gpus[1].lane = 1;
     loop.gpus[1].holds_finals = true;

@@ -13,12 +13,6 @@
 
 const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
 
-/* Requests that are too large for a stack. */
-struct tt__requests {
-    tt__msg_problem problem;
-    tt__msg_trial finalists[TT__FINALISTS_MAX];
-};
-
 tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
                            int (*should_stop)(void *user), void *user) {
     enum { JOBS_MAX = 120 };

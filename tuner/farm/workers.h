@@ -10,6 +10,12 @@
 
 enum { TT__GPUS_MAX = 64 };
 
+/* Requests that are too large for a stack. */
+typedef struct tt__requests {
+    tt__msg_problem problem;
+    tt__msg_trial finalists[TT__FINALISTS_MAX];
+} tt__requests;
+
 typedef struct tt__workers {
     int devices[TT__GPUS_MAX];
     size_t n_gpus; /* also the index of the first compiler */
@@ -18,9 +24,9 @@ typedef struct tt__workers {
     tt__gpu gpu; /* after tt__workers_described, as the next two */
     bool counts_energy;
     tt__env env;
-    tt__msg_done compiling;        /* can the compilers compile? */
-    tt__str payload;               /* the last reply; workers 0 to n-1 share it */
-    struct tt__requests *requests; /* workers.c's */
+    tt__msg_done compiling; /* can the compilers compile? */
+    tt__str payload;        /* the last reply; workers 0 to n-1 share it */
+    tt__requests *requests;
     int (*should_stop)(void *user);
     void *user;
 } tt__workers;
