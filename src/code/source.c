@@ -49,7 +49,8 @@ static int by_place(const void *a, const void *b) {
 /* Changes inside of others are left out. */
 static void write_changed(tt__str *out, const changes *c) {
     const char *at = c->source;
-    qsort(c->edits, c->n_edits, sizeof *c->edits, by_place);
+    if (c->n_edits)
+        qsort(c->edits, c->n_edits, sizeof *c->edits, by_place);
     for (size_t i = 0; i < c->n_edits; i++) {
         const edit *e = &c->edits[i];
         const char *from = c->source + e->at;
