@@ -178,9 +178,9 @@ static tt_status add_field(tt__reader *r, tt__arg_expr *arg, tt__type type, int 
     tt__template *t = r->t;
     if (t->n_fields == TT__FIELDS_MAX)
         return FAIL(r, value.at, "more than %d numbers in structs", TT__FIELDS_MAX);
-    tt__member *f = &t->fields[t->n_fields];
+    tt__struct_member *f = &t->fields[t->n_fields];
     const int size = tt__types[type].size, whole = size * of_vector;
-    *f = (tt__member){.type = type, .lanes = lanes, .align = size};
+    *f = (tt__struct_member){.type = type, .lanes = lanes, .align = size};
     if (of_vector == 2 || of_vector == 4)
         f->align = whole < ALIGN_MAX ? whole : ALIGN_MAX;
     TT_TRY(tt__read_expr(r, &f->value, value));

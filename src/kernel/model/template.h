@@ -102,11 +102,11 @@ typedef struct tt__arg_expr {
 } tt__arg_expr;
 
 /* A number of a struct by value, or several that are the same. */
-typedef struct tt__member {
+typedef struct tt__struct_member {
     tt__type type;
     int lanes, align; /* align: bytes, of the first */
     tt__expr value;
-} tt__member;
+} tt__struct_member;
 
 /* ---- The operation: the computation and its data, without a kernel to tune --------------------- */
 
@@ -205,7 +205,7 @@ typedef struct tt__template {
     int n_args;
     tt__arg_expr args[(1 + TT__ROLE_COUNT) * TT__ARGS_MAX]; /* of all passes and asides */
     int n_fields;
-    tt__member fields[TT__FIELDS_MAX]; /* of args that are structs */
+    tt__struct_member fields[TT__FIELDS_MAX]; /* of args that are structs */
     size_t n_options;
     tt__expr
         options[TT__OPTIONS_MAX]; /* additional compiler options; {NAME} stands for a parameter's value */

@@ -227,7 +227,7 @@ static tt_status set_fields(const tt__launch_plan *pl, tt__inputs *in, const tt_
                             const tt__arg_expr *a, char *out, size_t room, size_t *bytes, bool *legal) {
     size_t at = 0, most = 1;
     for (int i = a->first_field; i < a->first_field + a->n_fields && *legal; i++) {
-        const tt__member *f = &pl->t->fields[i];
+        const tt__struct_member *f = &pl->t->fields[i];
         const size_t size = (size_t)tt__types[f->type].size, align = (size_t)f->align;
         const tt__value v = tt__expr_value(in, &f->value);
         TT_TRY(read_number(pl, c, &f->value, &tt__types[f->type], v, legal));
