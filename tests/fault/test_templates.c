@@ -27,7 +27,7 @@ static const struct {
     {"eats_memory", TT__TRIAL_COMPILE_ERROR, "out of memory|scripted", "compile_error"},
     {"too_many_registers", TT__TRIAL_LAUNCH_ERROR, "OUT_OF_RESOURCES", "launch_error"},
     {"too_much_shared", TT__TRIAL_COMPILE_ERROR, "too much shared|scripted", "compile_error"},
-    {"crashes_the_compiler", TT__TRIAL_CRASHED, "signal 11|exit code 1", "compile_hang"},
+    {"crashes_the_compiler", TT__TRIAL_COMPILER_CRASHED, "signal 11|exit code 1", "compile_hang"},
 };
 enum { N_FAULTS = sizeof faults / sizeof *faults };
 
