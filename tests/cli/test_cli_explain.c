@@ -252,10 +252,10 @@ static void test_objective(void **state) {
     assert_has(&r, r.out, "MODE=0 in place of 1 is ");
     assert_null(strstr(r.out, "tune again")); /* it is faster, but not better */
     run_free(&r);
-    double first_us = 0, best_us = 0;
-    shown_search(line, sizeof line, folder);
-    if (sscanf(line, "search %*s %lf us to %lf us", &first_us, &best_us) != 2 || best_us < 1.5 * first_us)
-        fail_msg("%s", line);
+    double best_us = 0;
+    shown_search(line, sizeof line, folder); /* to the best one, which is not the fastest */
+    if (sscanf(line, "search %*s %*f us to %lf us", &best_us) != 1 || best_us < 0.75 * us)
+        fail_msg("%s, and the winner takes %g us", line, us);
 }
 
 /* How many stored trials have such a weight. */

@@ -26,7 +26,7 @@ static const struct {
     {5, "wrong_once", TT__TRIAL_WRONG_RESULT, "first wrong element at dst["},
     {6, "oob", TT__TRIAL_WRONG_RESULT, "wrote before dst"},
     {7, "compile_error", TT__TRIAL_COMPILE_ERROR, "scripted"},
-    {8, "compile_crash", TT__TRIAL_CRASHED, "signal 6|exit code 1"},
+    {8, "compile_crash", TT__TRIAL_COMPILER_CRASHED, "signal 6|exit code 1"},
     {9, "load_error", TT__TRIAL_LAUNCH_ERROR, "CUDA_ERROR_INVALID_IMAGE"},
     {10, "launch_error", TT__TRIAL_LAUNCH_ERROR, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
 };
