@@ -172,6 +172,10 @@ static void refuses_what_is_no_candidate(void **state) {
     assert_code(&r, 2);
     assert_has(&r, r.err, "which files?");
     run_free(&r);
+    fault_tune(&r, "", "judge %s %s", fault_path("right.cu"), fault_path("none.cu"));
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "none.cu: No such file");
+    run_free(&r);
 }
 
 int main(void) {

@@ -474,7 +474,9 @@ out:;
     tt__template_free(&j.reference);
     tt__str_free(&j.notes);
     free(j.items);
-    /* 1 says that a kernel is right, so no failure may. */
+    /* 1 says that a kernel is right, so no failure may. A file that cannot be read is no verdict, either. */
+    if (status == TT_E_IO)
+        return TT__EXIT_USAGE;
     return status != TT_OK && code == TT__EXIT_NO_WINNER ? EXIT_UNKNOWN : code;
 }
 
