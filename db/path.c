@@ -245,7 +245,9 @@ tt_status tt__path_check_code(const char *path) {
     if (!realpath(path, at))
         return tt__fail(TT_E_DB, "%s: cannot tell where it is: %s", path, strerror(errno));
     for (int level = 0;; level++) { /* the file, its folder, and so on */
-        if (stat(at, &st) != 0 || (st.st_uid != geteuid() && st.st_uid != 0) ||
+        if (stat(at, &st) != 0)
+            return tt__fail(TT_E_DB, "%s: cannot tell who may write %s: %s", path, at, strerror(errno));
+        if ((st.st_uid != geteuid() && st.st_uid != 0) ||
             (level ? others_replace(&st, level == 1) : others_write(&st)))
             return tt__fail(
                 TT_E_DB,
