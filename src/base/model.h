@@ -88,6 +88,8 @@ typedef struct tt__pass {
     int16_t swap[2];           /* operands that change places after each launch; equal: none do */
     bool off;                  /* not launched at all */
     bool early; /* may begin before the previous kernel has ended, and waits for it on the device */
+    bool cooperative;   /* all blocks are on the device at once, so they can wait for each other */
+    uint8_t cluster[3]; /* blocks of a cluster; 0: as the code says */
 } tt__pass;
 
 static inline double tt__pass_blocks(const tt__pass *p) {
@@ -97,6 +99,11 @@ static inline double tt__pass_blocks(const tt__pass *p) {
 /* Of a block. */
 static inline double tt__pass_threads(const tt__pass *p) {
     return (double)p->block[0] * p->block[1] * p->block[2];
+}
+
+/* Blocks of a cluster; 0: as the code says. */
+static inline unsigned tt__pass_cluster(const tt__pass *p) {
+    return (unsigned)p->cluster[0] * p->cluster[1] * p->cluster[2];
 }
 
 typedef struct tt__launch {

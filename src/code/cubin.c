@@ -27,6 +27,7 @@ enum {
     ATTRIBUTE_PARAMETER = 0x17, /* its place is in the second word, its size in the upper bits of the third */
     ATTRIBUTE_PARAMETERS_SIZE = 0x19, /* of all together, as the attribute's value */
     ATTRIBUTE_REGS = 0x2f,
+    ATTRIBUTE_CLUSTER = 0x3d,         /* three dimensions */
     ATTRIBUTE_LARGE_PARAMETER = 0x45, /* the size is the third word */
     PARAMETER_SIZE_SHIFT = 18,
     SYMBOL_KERNEL = 0x10, /* in st_other */
@@ -319,6 +320,8 @@ static void read_entry(tt__cubin_entry *out, const image *im, const Elf64_Shdr *
             out->max_threads = (uint64_t)a.words[0] * a.words[1] * a.words[2];
         if (triple && a.kind == ATTRIBUTE_EXACT_BLOCK)
             memcpy(out->block, a.words, sizeof out->block);
+        if (triple && a.kind == ATTRIBUTE_CLUSTER)
+            memcpy(out->cluster, a.words, sizeof out->cluster);
     }
     if (n_seen != out->n_parameters || (has_parameters && n_seen == 0))
         out->n_parameters = -1;

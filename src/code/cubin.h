@@ -28,6 +28,7 @@ typedef struct tt__cubin_entry {
     uint32_t parameter_bytes[TT__ARGS_MAX]; /* of the first ones */
     uint64_t max_threads;                   /* of a block, from __launch_bounds__; 0: not given */
     uint32_t block[3];                      /* the only one it takes; 0: not given */
+    uint32_t cluster[3];                    /* blocks, from __cluster_dims__; 0: not given */
 } tt__cubin_entry;
 
 /* `bytes` may be anything. TT_E_UNSUPPORTED if they are no cubin. TT_E_TEMPLATE if they are one without this

@@ -49,8 +49,7 @@ static tt_status load(void) {
     }
     enum { EARLY_IN_GRAPHS = 12030 };
     int version = 0;
-    if (table.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < EARLY_IN_GRAPHS)
-        table.cuLaunchKernelEx = NULL;
+    table.launches_early = table.cuDriverGetVersion(&version) == CUDA_SUCCESS && version >= EARLY_IN_GRAPHS;
     Dl_info info;
     if (dladdr((void *)(uintptr_t)table.cuInit, &info) && info.dli_fname)
         tt__copy(path, sizeof path, info.dli_fname);

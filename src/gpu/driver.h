@@ -82,22 +82,25 @@
     X(cuFuncSetAttribute, "cuFuncSetAttribute", (CUfunction fn, CUfunction_attribute attr, int value))       \
     X(cuLaunchKernel, "cuLaunchKernel",                                                                      \
       (CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,          \
-       unsigned shared_bytes, CUstream stream, void **args, void **extra))
+       unsigned shared_bytes, CUstream stream, void **args, void **extra))                                  \
+    X(cuLaunchKernelEx, "cuLaunchKernelEx",                                                                  \
+      (const CUlaunchConfig *config, CUfunction fn, void **args, void **extra))                              \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor",            \
+      (int *n, CUfunction fn, int block_threads, size_t shared_bytes))
 
 /* Entry points that older drivers lack: NULL there. */
 #define TT__DRIVER_OPTIONAL(X)                                                                               \
     X(cuProfilerStart, "cuProfilerStart", (void))                                                            \
     X(cuProfilerStop, "cuProfilerStop", (void))                                                              \
     X(cuFuncGetParamInfo, "cuFuncGetParamInfo", /* CUDA 12.4 */                                              \
-      (CUfunction fn, size_t index, size_t * offset, size_t * size))                                         \
-    X(cuLaunchKernelEx, "cuLaunchKernelEx", /* its launches can be captured since CUDA 12.3 */               \
-      (const CUlaunchConfig *config, CUfunction fn, void **args, void **extra))
+      (CUfunction fn, size_t index, size_t * offset, size_t * size))
 
 typedef struct tt__driver {
 #define TT__MEMBER(member, name, params) CUresult(CUDAAPI *member) params;
     TT__DRIVER_SYMBOLS(TT__MEMBER)
     TT__DRIVER_OPTIONAL(TT__MEMBER)
 #undef TT__MEMBER
+    bool launches_early; /* captures take launches that may begin early: since CUDA 12.3 */
 } tt__driver;
 
 /* Loads libcuda and initialises it, once per process; later calls return the first result. The table lives as

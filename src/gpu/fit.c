@@ -47,6 +47,25 @@ static tt_status fit_block(const tt__cubin_entry *e, const char *kernel, const u
     return TT_OK;
 }
 
+tt_status tt__fit_cluster(const char *kernel, const tt__launch *launch, int pass, const unsigned has[3]) {
+    const tt__pass *p = &launch->passes[pass];
+    for (int i = 0; i < 3 && has[0]; i++) {
+        if (p->cluster[0] && p->cluster[i] != has[i])
+            return tt__fail(
+                TT_E_TEMPLATE,
+                "`cluster` of %s is %u, %u, %u, but __cluster_dims__ in its code says %u, %u, %u: "
+                "take one of the two away",
+                kernel, p->cluster[0], p->cluster[1], p->cluster[2], has[0], has[1], has[2]);
+        if (has[i] && p->grid[i] % has[i])
+            return tt__fail(
+                TT_E_TEMPLATE,
+                "a grid of %s has %ux%ux%u blocks, which is no multiple of its clusters of "
+                "%ux%ux%u (__cluster_dims__): round `grid` up, as in 4 * ceil_div(n, 4 * THREADS)",
+                kernel, p->grid[0], p->grid[1], p->grid[2], has[0], has[1], has[2]);
+    }
+    return TT_OK;
+}
+
 tt_status tt__fit_cubin(const void *cubin, size_t size, const char *kernel, const tt__launch *launch,
                         int pass) {
     tt__cubin_entry e;
@@ -57,5 +76,6 @@ tt_status tt__fit_cubin(const void *cubin, size_t size, const char *kernel, cons
         TT_TRY(tt__fit_parameter(kernel, launch, pass, (size_t)i, e.parameter_bytes[i]));
     if (e.n_parameters >= 0)
         TT_TRY(tt__fit_count(kernel, launch, pass, (size_t)e.n_parameters));
+    TT_TRY(tt__fit_cluster(kernel, launch, pass, e.cluster));
     return fit_block(&e, kernel, launch->passes[pass].block);
 }

@@ -11,6 +11,9 @@ tt_status tt__fit_parameter(const char *kernel, const tt__launch *launch, int pa
 /* It has n parameters. */
 tt_status tt__fit_count(const char *kernel, const tt__launch *launch, int pass, size_t n);
 
+/* The launch suits the clusters that its code asks for; `has` 0: it asks for none. */
+tt_status tt__fit_cluster(const char *kernel, const tt__launch *launch, int pass, const unsigned has[3]);
+
 /* A constant has so many bytes in the code, and `bytes` by its line. */
 tt_status tt__fit_constant(const char *name, size_t has, size_t bytes);
 

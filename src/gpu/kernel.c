@@ -7,8 +7,8 @@
 #include "code/lowered.h"
 #include "gpu/fit.h"
 
-tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
-                                  const tt__launch *launch) {
+static tt_status allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
+                              const tt__launch *launch) {
     enum { SHARED_WITHOUT_ASKING = 48 * 1024 }; /* static and dynamic */
     for (int i = 0; i < launch->n_passes; i++) {
         unsigned bytes = 0;
@@ -22,6 +22,48 @@ tt_status tt__kernel_allow_shared(tt__kernel *kernel, const tt__driver *cu, cons
                                 kernel->fns[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
                             "%s: %u bytes of dynamic shared memory", symbols->name[i], bytes));
         kernel->shared_bytes[i] = bytes;
+    }
+    return TT_OK;
+}
+
+/* Clusters of more than 8 blocks do not run on every device that has clusters, so the driver wants to be
+ * asked for them. */
+static tt_status allow_cluster(const tt__driver *cu, CUfunction fn, const char *name, const tt__pass *pass) {
+    enum { PORTABLE_MAX = 8 };
+    if (tt__pass_cluster(pass) <= PORTABLE_MAX)
+        return TT_OK;
+    return tt__cu_check(cu->cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                        "%s: clusters of %u blocks", name, tt__pass_cluster(pass));
+}
+
+/* Blocks that wait for each other must all be on the device. How many fit depends on the compiled code. */
+static tt_status check_cooperative(const tt__driver *cu, CUfunction fn, const char *name,
+                                   const tt__pass *pass) {
+    CUdevice device;
+    int each = 0, n = 0;
+    if (!pass->cooperative || pass->off)
+        return TT_OK;
+    TT_TRY(tt__cu_check(cu->cuCtxGetDevice(&device), "cuCtxGetDevice"));
+    TT_TRY(tt__cu_check(cu->cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+                        "cuDeviceGetAttribute"));
+    TT_TRY(tt__cu_check(cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                            &each, fn, (int)tt__pass_threads(pass), pass->shared_bytes),
+                        "cuOccupancyMaxActiveBlocksPerMultiprocessor (%s)", name));
+    if (tt__pass_blocks(pass) <= (double)each * n)
+        return TT_OK;
+    return tt__fail(
+        TT_E_UNSUPPORTED,
+        "%s is launched with %.0f blocks that wait for each other (`launch cooperative`), and the "
+        "GPU holds %d of them at once: %d on each of %d SMs",
+        name, tt__pass_blocks(pass), each * n, each, n);
+}
+
+tt_status tt__kernel_allow(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
+                           const tt__launch *launch) {
+    TT_TRY(allow_shared(kernel, cu, symbols, launch));
+    for (int i = 0; i < launch->n_passes; i++) {
+        TT_TRY(allow_cluster(cu, kernel->fns[i], symbols->name[i], &launch->passes[i]));
+        TT_TRY(check_cooperative(cu, kernel->fns[i], symbols->name[i], &launch->passes[i]));
     }
     return TT_OK;
 }
@@ -59,6 +101,21 @@ static tt_status check_arguments(const tt__driver *cu, CUfunction fn, const char
     return r == CUDA_ERROR_INVALID_VALUE ? tt__fit_count(name, launch, s, n) : TT_OK;
 }
 
+/* Which clusters the code asks for by __cluster_dims__. */
+static tt_status check_cluster(const tt__driver *cu, CUfunction fn, const char *name,
+                               const tt__launch *launch, int s) {
+    static const CUfunction_attribute dims[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+                                                CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+                                                CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
+    unsigned has[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        int blocks = 0;
+        TT_TRY(tt__cu_check(cu->cuFuncGetAttribute(&blocks, dims[i], fn), "cuFuncGetAttribute (%s)", name));
+        has[i] = (unsigned)blocks;
+    }
+    return tt__fit_cluster(name, launch, s, has);
+}
+
 tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cubin, size_t n,
                           const tt__symbols *symbols, const tt__launch *launch) {
     *out = (tt__kernel){.n_passes = launch->n_passes};
@@ -71,8 +128,10 @@ tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cub
         TT_GOTO(take_function(out, cu, tt__lowered_name(cubin, n, symbols->name[i]), i));
         if (symbols->foreign && launch->passes[i].n_args) /* a kernel without arguments is not launched */
             TT_GOTO(check_arguments(cu, out->fns[i], symbols->name[i], launch, i));
+        if (symbols->foreign && !launch->passes[i].off)
+            TT_GOTO(check_cluster(cu, out->fns[i], symbols->name[i], launch, i));
     }
-    TT_GOTO(tt__kernel_allow_shared(out, cu, symbols, launch));
+    TT_GOTO(tt__kernel_allow(out, cu, symbols, launch));
     return TT_OK;
 out:
     tt__kernel_unload(out, cu);
@@ -92,7 +151,7 @@ tt_status tt__kernel_share(tt__kernel *out, const tt__kernel *loaded, const tt__
             "cuFuncGetAttribute (%s)", symbols->name[i]));
         out->shared_bytes[i] = (unsigned)allowed;
     }
-    return tt__kernel_allow_shared(out, cu, symbols, launch);
+    return tt__kernel_allow(out, cu, symbols, launch);
 }
 
 tt_status tt__kernel_constant(CUdeviceptr *out, const tt__kernel *kernel, const tt__driver *cu,
@@ -137,11 +196,26 @@ void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *lau
     }
 }
 
-/* The kernel may begin before the previous one has ended. It waits for it on the device. */
-static CUresult launch_early(const tt__driver *cu, CUfunction fn, const tt__pass *pass, CUstream stream,
-                             void **args) {
-    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                                   .value = {.programmaticStreamSerializationAllowed = 1}};
+enum { ATTRIBUTES_MAX = 3 };
+
+/* Fills in the attributes of a launch that is no ordinary one; returns how many. */
+static unsigned take_attributes(CUlaunchAttribute out[ATTRIBUTES_MAX], const tt__pass *pass,
+                                const tt__driver *cu) {
+    unsigned n = 0;
+    if (pass->early && cu->launches_early)
+        out[n++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                       .value = {.programmaticStreamSerializationAllowed = 1}};
+    if (pass->cooperative)
+        out[n++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = {.cooperative = 1}};
+    if (pass->cluster[0])
+        out[n++] = (CUlaunchAttribute){
+            .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            .value = {.clusterDim = {pass->cluster[0], pass->cluster[1], pass->cluster[2]}}};
+    return n;
+}
+
+static CUresult launch_with(const tt__driver *cu, CUfunction fn, const tt__pass *pass, CUstream stream,
+                            void **args, CUlaunchAttribute *attributes, unsigned n) {
     const CUlaunchConfig config = {.gridDimX = pass->grid[0],
                                    .gridDimY = pass->grid[1],
                                    .gridDimZ = pass->grid[2],
@@ -150,15 +224,19 @@ static CUresult launch_early(const tt__driver *cu, CUfunction fn, const tt__pass
                                    .blockDimZ = pass->block[2],
                                    .sharedMemBytes = pass->shared_bytes,
                                    .hStream = stream,
-                                   .attrs = &attribute,
-                                   .numAttrs = 1};
+                                   .attrs = attributes,
+                                   .numAttrs = n};
     return cu->cuLaunchKernelEx(&config, fn, args, NULL);
 }
 
 CUresult tt__pass_launch(const tt__pass *pass, const tt__driver *cu, CUfunction fn, void **args,
                          CUstream stream) {
-    if (pass->early && cu->cuLaunchKernelEx)
-        return launch_early(cu, fn, pass, stream, args);
+    if (pass->early || pass->cooperative || pass->cluster[0]) {
+        CUlaunchAttribute attributes[ATTRIBUTES_MAX];
+        const unsigned n = take_attributes(attributes, pass, cu);
+        if (n)
+            return launch_with(cu, fn, pass, stream, args, attributes, n);
+    }
     return cu->cuLaunchKernel(fn, pass->grid[0], pass->grid[1], pass->grid[2], pass->block[0], pass->block[1],
                               pass->block[2], pass->shared_bytes, stream, args, NULL);
 }

@@ -18,7 +18,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode);
 typedef struct node {
     CUfunction fn;
     hostcuda_geometry geometry;
-    unsigned long long values[HOSTCUDA_PARAMS_MAX][2];
+    unsigned char *values[HOSTCUDA_PARAMS_MAX]; /* in the memory behind the node */
     struct node *next;
 } node;
 
@@ -51,14 +51,24 @@ CUresult hostcuda_may_be_unsafe(void) {
     return refused ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
+static size_t aligned_size(size_t bytes) {
+    enum { ALIGN = 16 };
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
 CUresult hostcuda_capture(CUgraph g, CUfunction fn, const hostcuda_geometry *geometry, void **args) {
     REQUIRE(!g->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    node *n = calloc(1, sizeof *n);
+    const hostcuda_kernel *k = fn->kernel;
+    size_t bytes = 0;
+    for (unsigned i = 0; i < k->n_params; i++)
+        bytes += aligned_size(k->params[i].size);
+    node *n = calloc(1, aligned_size(sizeof *n) + bytes);
     REQUIRE(n, CUDA_ERROR_OUT_OF_MEMORY);
+    unsigned char *at = (unsigned char *)n + aligned_size(sizeof *n);
     n->fn = fn;
     n->geometry = *geometry;
-    for (unsigned i = 0; i < fn->kernel->n_params; i++)
-        memcpy(n->values[i], args[i], fn->kernel->params[i].size);
+    for (unsigned i = 0; i < k->n_params; at += aligned_size(k->params[i].size), i++)
+        n->values[i] = memcpy(at, args[i], k->params[i].size);
     *(g->last ? &g->last->next : &g->first) = n;
     g->last = n;
     return CUDA_SUCCESS;

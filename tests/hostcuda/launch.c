@@ -211,25 +211,59 @@ EXPORT CUresult cuLaunchKernel(CUfunction fn, unsigned gx, unsigned gy, unsigned
     return capture ? hostcuda_capture(capture, fn, &g, args) : hostcuda_launch(fn, &g, args);
 }
 
-/* Of launch attributes only the one that lets a kernel begin early, which means nothing where kernels run one
- * after the other. A capture takes it since CUDA 12.3. */
-EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **args, void **extra) {
+/* A kernel may begin early, which means nothing where kernels run one after the other. A capture takes it
+ * since CUDA 12.3. */
+static CUresult check_early(const CUlaunchConfig *config, const CUlaunchAttribute *a) {
     enum { EARLY_IN_GRAPHS = 12030 };
-    int major, version;
+    int version;
     CUstreamCaptureStatus status;
+    CUresult r = cuStreamIsCapturing(config->hStream, &status);
+    REQUIRE(a->value.programmaticStreamSerializationAllowed == 1, CUDA_ERROR_NOT_SUPPORTED);
+    REQUIRE(r == CUDA_SUCCESS, r);
+    r = cuDriverGetVersion(&version);
+    REQUIRE(r == CUDA_SUCCESS && (status == CU_STREAM_CAPTURE_STATUS_NONE || version >= EARLY_IN_GRAPHS),
+            CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    return CUDA_SUCCESS;
+}
+
+/* All blocks must be on the device at once, although they run one after the other here: a kernel cannot wait
+ * for them. */
+static CUresult check_cooperative(const CUlaunchConfig *config, CUfunction fn) {
+    int each, n;
+    const unsigned threads = config->blockDimX * config->blockDimY * config->blockDimZ;
+    CUresult r = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, fn, (int)threads, config->sharedMemBytes);
+    REQUIRE(r == CUDA_SUCCESS, r);
+    r = cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
+    REQUIRE(r == CUDA_SUCCESS, r);
+    REQUIRE((double)config->gridDimX * config->gridDimY * config->gridDimZ <= (double)each * n,
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    return CUDA_SUCCESS;
+}
+
+static CUresult check_cluster(const CUlaunchConfig *config, const CUlaunchAttribute *a, CUfunction fn) {
+    enum { PORTABLE_MAX = 8, CLUSTER_MAX = 16 };
+    const unsigned x = a->value.clusterDim.x, y = a->value.clusterDim.y, z = a->value.clusterDim.z;
+    REQUIRE(fn && x && y && z && x * y * z <= (fn->takes_large_clusters ? CLUSTER_MAX : PORTABLE_MAX),
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    REQUIRE(config->gridDimX % x == 0 && config->gridDimY % y == 0 && config->gridDimZ % z == 0,
+            CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **args, void **extra) {
+    int major;
     REQUIRE(config && (config->attrs || config->numAttrs == 0), CUDA_ERROR_INVALID_VALUE);
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *a = &config->attrs[i];
-        REQUIRE(a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
-                    a->value.programmaticStreamSerializationAllowed == 1,
-                CUDA_ERROR_NOT_SUPPORTED);
         CUresult r = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
-        REQUIRE(r == CUDA_SUCCESS && major >= 9, CUDA_ERROR_NOT_SUPPORTED);
-        r = cuStreamIsCapturing(config->hStream, &status);
+        REQUIRE(r == CUDA_SUCCESS && (major >= 9 || a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE),
+                CUDA_ERROR_NOT_SUPPORTED);
+        r = a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ? check_early(config, a)
+            : a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative == 1
+                ? check_cooperative(config, fn)
+            : a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ? check_cluster(config, a, fn)
+                                                             : CUDA_ERROR_NOT_SUPPORTED;
         REQUIRE(r == CUDA_SUCCESS, r);
-        r = cuDriverGetVersion(&version);
-        REQUIRE(r == CUDA_SUCCESS && (status == CU_STREAM_CAPTURE_STATUS_NONE || version >= EARLY_IN_GRAPHS),
-                CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     }
     return cuLaunchKernel(fn, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
                           config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, args,

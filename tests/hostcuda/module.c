@@ -241,6 +241,10 @@ EXPORT CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int
     REQUIRE(fn, CUDA_ERROR_INVALID_HANDLE);
     if (attr == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
         return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (attr == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+        fn->takes_large_clusters = value == 1;
+        return CUDA_SUCCESS;
+    }
     REQUIRE(attr == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(value >= 0 && value <= hostcuda_shared_limit(), CUDA_ERROR_INVALID_VALUE);
     fn->shared_limit = value;

@@ -13,6 +13,7 @@ struct CUfunc_st {
     double n_timed_runs, n_prepared; /* launches right after an event, and right before one */
     int elem_size;                   /* -DELEM_SIZE, else 1 */
     int shared_limit;                /* dynamic, bytes */
+    bool takes_large_clusters;       /* of more than 8 blocks */
     char name[128];
     CUfunction next;
 };

@@ -183,6 +183,22 @@ static void says_what_does_not_fit(void **state) {
     tt__str_free(&cubin);
 }
 
+static void says_which_clusters_do_not_fit(void **state) {
+    (void)state;
+    tt__str cubin = compile("extern \"C\" __global__ void __cluster_dims__(4, 2, 1) k(int *x) { *x = 1; }\n"
+                            "extern \"C\" __global__ void none(int *x) { *x = 1; }\n",
+                            90);
+    tt__launch launch = {.n_passes = 1, .passes = {{.grid = {8, 2, 3}, .block = {128, 1, 1}, .n_args = 1}}};
+    launch.args[0] = (tt__arg){.bytes = 8};
+    assert_int_equal(entry(&cubin, "k").cluster[0], 4);
+    assert_int_equal(entry(&cubin, "none").cluster[0], 0);
+    fits(&cubin, "k", &launch, NULL);
+    launch.passes[0].grid[1] = 7;
+    fits(&cubin, "k", &launch, "a grid of k has 8x7x3 blocks, which is no multiple of its clusters of 4x2x1");
+    fits(&cubin, "none", &launch, NULL);
+    tt__str_free(&cubin);
+}
+
 /* Constants and whether the code gives them a value, in any order. */
 static const char constants[] =
     "__constant__ float empty[16], full[4] = {0, 0, 0, 1}, one = 1;\n"
@@ -263,8 +279,11 @@ static void takes_any_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_the_needs),        cmocka_unit_test(reads_how_kernels_are_launched),
-        cmocka_unit_test(says_what_does_not_fit), cmocka_unit_test(tells_constants_without_a_value),
+        cmocka_unit_test(reads_the_needs),
+        cmocka_unit_test(reads_how_kernels_are_launched),
+        cmocka_unit_test(says_what_does_not_fit),
+        cmocka_unit_test(says_which_clusters_do_not_fit),
+        cmocka_unit_test(tells_constants_without_a_value),
         cmocka_unit_test(takes_any_bytes),
     };
     if (tt__nvrtc_open() != TT_OK) {

@@ -331,10 +331,10 @@ static tt_status load(tt__gpu_state *g, const tt__msg_trial *m, const void *cubi
     const tt__workload *w = &g->verifier.work;
     if (g->key[0] && strcmp(g->key, m->key) == 0) {
         if (m->checks.reference.n_passes)
-            TT_TRY(tt__kernel_allow_shared(&g->reference, g->cu, &w->reference, &m->checks.reference));
+            TT_TRY(tt__kernel_allow(&g->reference, g->cu, &w->reference, &m->checks.reference));
         if (m->checks.verify.n_passes)
-            TT_TRY(tt__kernel_allow_shared(&g->verify, g->cu, &w->verify, &m->checks.verify));
-        return tt__kernel_allow_shared(&g->kernel, g->cu, &m->symbols, &m->launch);
+            TT_TRY(tt__kernel_allow(&g->verify, g->cu, &w->verify, &m->checks.verify));
+        return tt__kernel_allow(&g->kernel, g->cu, &m->symbols, &m->launch);
     }
     tt__kernel_unload(&g->kernel, g->cu);
     tt__kernel_unload(&g->reference, g->cu);

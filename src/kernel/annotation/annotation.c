@@ -92,9 +92,11 @@ static tt_status read_where(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &r->t->wheres[r->t->n_wheres++], rest);
 }
 
-/* Both `block` and `grid`. */
+/* `block`, `grid` and `cluster`. */
 static tt_status read_dims(tt__reader *r, tt__span rest) {
-    tt__expr *dims = strcmp(r->keyword, "block") == 0 ? r->launch->block : r->launch->grid;
+    tt__expr *dims = strcmp(r->keyword, "block") == 0  ? r->launch->block
+                     : strcmp(r->keyword, "grid") == 0 ? r->launch->grid
+                                                       : r->launch->cluster;
     tt__span item;
     for (int n = 0; tt__take_item(&item, &rest); n++) {
         if (n == 3)
@@ -314,9 +316,10 @@ static tt_status read_swap(tt__reader *r, tt__span rest) {
 }
 
 static tt_status read_launch(tt__reader *r, tt__span rest) {
-    if (!tt__span_is(rest, "early"))
-        return FAIL(r, rest.at, "found '%.*s', expected: early", SHOW(rest));
-    r->launch->early = true;
+    r->launch->early = tt__span_is(rest, "early");
+    r->launch->cooperative = tt__span_is(rest, "cooperative");
+    if (!r->launch->early && !r->launch->cooperative)
+        return FAIL(r, rest.at, "found '%.*s', expected: early or cooperative", SHOW(rest));
     return TT_OK;
 }
 
@@ -545,12 +548,13 @@ static const struct {
     {"where", read_where, OFTEN, OPTIONAL, "where EXPRESSION"},
     {"block", read_dims, OF_LAUNCH, REQUIRED, "block EXPRESSION, ..."},
     {"grid", read_dims, OF_LAUNCH, REQUIRED, "grid EXPRESSION, ..."},
+    {"cluster", read_dims, OF_LAUNCH, OPTIONAL, "cluster EXPRESSION, ..."},
     {"shared", read_shared, OF_LAUNCH, OPTIONAL, "shared EXPRESSION"},
     {"args", read_args, OF_LAUNCH, REQUIRED, "args dst, src, TYPE EXPRESSION, ..."},
     {"when", read_when, OF_LAUNCH, OPTIONAL, "when EXPRESSION"},
     {"repeat", read_repeat, OF_LAUNCH, OPTIONAL, "repeat EXPRESSION"},
     {"swap", read_swap, OF_LAUNCH, OPTIONAL, "swap BUFFER BUFFER"},
-    {"launch", read_launch, OF_LAUNCH, OPTIONAL, "launch early"},
+    {"launch", read_launch, OF_LAUNCH, OPTIONAL, "launch early|cooperative"},
     {"default", read_default, ONCE, OPTIONAL, "default NAME=VALUE ..."}, /* needed if there are parameters */
     {"include", read_include, OFTEN, OPTIONAL, "include FOLDER"},
     {"options", read_options, OFTEN, OPTIONAL, "options -OPTION ..."},

@@ -719,8 +719,9 @@ out:
 }
 
 static tt_status compile_launch(tt__template *t, tt__geometry_expr *g) {
-    tt__expr *const all[] = {&g->block[0], &g->block[1], &g->block[2], &g->grid[0], &g->grid[1],
-                             &g->grid[2],  &g->shared,   &g->when,     &g->repeat};
+    tt__expr *const all[] = {&g->block[0],   &g->block[1],   &g->block[2],   &g->grid[0],
+                             &g->grid[1],    &g->grid[2],    &g->cluster[0], &g->cluster[1],
+                             &g->cluster[2], &g->shared,     &g->when,       &g->repeat};
     for (size_t i = 0; i < TT__COUNT(all); i++)
         TT_TRY(compile(t, t, all[i]));
     for (int i = g->first_arg; i < g->first_arg + g->n_args; i++) {

@@ -57,6 +57,98 @@ static tt_status check_early(const tt__template *t, const char *code, const tt__
                              name);
 }
 
+/* Where the bracket that opens at `at` closes; the end of the text if it does not. */
+static const char *closing(const char *at) {
+    const char open = *at, close = open == '(' ? ')' : '}';
+    int depth = 0;
+    for (; *at; at++) {
+        depth += (*at == open) - (*at == close);
+        if (depth == 0)
+            return at;
+    }
+    return at;
+}
+
+/* The next body of a function of this name, and its end. NULL: there is none. */
+static const char *body_of(const char *at, const char *function, const char **end) {
+    const size_t length = strlen(function);
+    const char *const begin = at;
+    for (; (at = strstr(at, function)); at += length) {
+        const char *open = at + length + strspn(at + length, " \t\r\n");
+        if ((at > begin && tt__is_word_char(at[-1])) || *open != '(')
+            continue;
+        open = closing(open);
+        open += *open == ')';
+        open += strspn(open, " \t\r\n");
+        if (*open != '{')
+            continue;
+        *end = closing(open);
+        return open;
+    }
+    return NULL;
+}
+
+/* Does the body wait for the group of this name, as in g.sync() and cg::sync(g)? */
+static bool waits_for(const char *body, const char *end, const char *name, size_t n) {
+    static const char call[] = "sync(";
+    for (const char *at = body + strlen(call); at + n < end; at++) {
+        if (memcmp(at, name, n) != 0 || tt__is_word_char(at[n]) || tt__is_word_char(at[-1]))
+            continue;
+        const char *after = at + n + strspn(at + n, "() \t\r\n"), *before = at;
+        while (before > body + strlen(call) && (tt__is_word_char(before[-1]) || before[-1] == ':'))
+            before--;
+        if (strncmp(after, ".sync", 5) == 0 || strncmp(after, ".barrier_", 9) == 0 ||
+            strncmp(before - strlen(call), call, strlen(call)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The name of the variable that is set to what begins at `at`: NULL if there is none. */
+static const char *variable_of(const char *begin, const char *at, size_t *n) {
+    while (at > begin && (tt__is_word_char(at[-1]) || strchr(": \t\r\n", at[-1])))
+        at--;
+    if (at == begin || at[-1] != '=')
+        return NULL;
+    for (at--; at > begin && strchr(" \t\r\n", at[-1]);)
+        at--;
+    for (*n = 0; at > begin && tt__is_word_char(at[-1]); at--)
+        ++*n;
+    return *n ? at : NULL;
+}
+
+/* Does the body of this function wait for its whole grid? */
+static bool body_waits_for_grid(const char *bare, const char *function) {
+    static const char grid[] = "this_grid";
+    const char *end, *open = body_of(bare, function, &end);
+    for (const char *at = open; at && (at = strstr(at, grid)) && at < end; at += strlen(grid)) {
+        size_t n;
+        const char *name = variable_of(open, at, &n);
+        if (waits_for(open, end, grid, strlen(grid)) || (name && waits_for(open, end, name, n)))
+            return true;
+    }
+    return false;
+}
+
+/* What the code of a kernel needs of its launch, and its annotations do not say. */
+static tt_status check_needs(const tt__template *t, const char *bare, const tt__geometry_expr *g,
+                             const char *name) {
+    const char *end, *body = body_of(bare, name, &end);
+    const char *in_cluster = body ? strstr(body, "this_cluster") : NULL;
+    if (!g->cooperative && body_waits_for_grid(bare, name))
+        return tt__template_fail(
+            t->path, g->line, g->column,
+            "%s waits for its whole grid (this_grid), so all of its blocks must be on the "
+            "GPU at once: add //@ launch cooperative",
+            name);
+    if (in_cluster && in_cluster < end && !g->cluster[0].text && !tt__text_has_word(bare, "__cluster_dims__"))
+        return tt__template_fail(t->path, g->line, g->column,
+                                 "%s works in clusters of blocks (this_cluster), and nothing says how large "
+                                 "they are: add a line such as //@ cluster 2",
+                                 name);
+    return TT_OK;
+}
+
 /* The type of a texture or surface among a function's parameters, or NULL. */
 static const char *texture_of(const char *source, const char *name) {
     static const char *const types[] = {"cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject",
@@ -75,39 +167,18 @@ static const char *texture_of(const char *source, const char *name) {
     return NULL;
 }
 
-/* Where the bracket that opens at `at` closes; the end of the text if it does not. */
-static const char *closing(const char *at) {
-    const char open = *at, close = open == '(' ? ')' : '}';
-    int depth = 0;
-    for (; *at; at++) {
-        depth += (*at == open) - (*at == close);
-        if (depth == 0)
-            return at;
-    }
-    return at;
-}
-
 /* Does the body of this function have a declaration with both words? */
 static bool body_declares(const char *bare, const char *function, const char *first, const char *second) {
-    const size_t length = strlen(function);
-    for (const char *at = bare; (at = strstr(at, function)); at += length) {
-        const char *open = at + length + strspn(at + length, " \t\r\n");
-        if ((at > bare && tt__is_word_char(at[-1])) || *open != '(')
-            continue;
-        open = closing(open);
-        open += *open == ')';
-        open += strspn(open, " \t\r\n");
-        if (*open != '{')
-            continue;
+    const char *end;
+    for (const char *at = bare; (at = body_of(at, function, &end)); at = end) {
         bool has_first = false, has_second = false;
-        size_t n;
-        for (const char *end = closing(open); open < end; open += n ? n : 1) {
-            n = word_length(open);
-            has_first |= tt__word_is(open, n, first);
-            has_second |= tt__word_is(open, n, second);
+        for (size_t n; at < end; at += n ? n : 1) {
+            n = word_length(at);
+            has_first |= tt__word_is(at, n, first);
+            has_second |= tt__word_is(at, n, second);
             if (has_first && has_second)
                 return true;
-            if (strchr("{};", *open))
+            if (strchr("{};", *at))
                 has_first = has_second = false;
         }
     }
@@ -152,6 +223,7 @@ static tt_status check_kernel(const tt__template *t, const char *code, const cha
     if (!tt__text_has_word(code, name))
         return fail_code(t, code, g, name, keyword);
     TT_TRY(check_shared(t, bare, g, name));
+    TT_TRY(check_needs(t, bare, g, name));
     return check_early(t, code, g, symbol);
 }
 

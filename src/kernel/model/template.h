@@ -72,12 +72,14 @@ typedef struct tt__derived {
 /* How one kernel is launched. */
 typedef struct tt__geometry_expr {
     tt__expr block[3], grid[3]; /* missing dimensions are 1 */
+    tt__expr cluster[3];        /* blocks of a cluster; the first is missing: as the code says */
     tt__expr shared;            /* dynamic shared memory in bytes; not given: 0 */
     tt__expr when, repeat;      /* missing: always, once */
     char swap[2][TT__NAME_MAX];
     int swap_of[2], swap_line; /* the operands of these names; line 0: there are none */
     int first_arg, n_args;     /* in the template's args */
     bool early;                /* as in tt__pass, if the device supports it */
+    bool cooperative;          /* as in tt__pass */
     int line, column;          /* of its name in `kernel` or `reference`; line 0: none */
 } tt__geometry_expr;
 

@@ -18,6 +18,12 @@ static const char *const part_names[TT__PART_COUNT] = {"block", "grid",   "share
 
 static const int64_t block_max[3] = {1024, 1024, 64}, grid_max[3] = {INT32_MAX, 65535, 65535};
 
+enum {
+    HOPPER_CC = 90,
+    CLUSTER = 3,
+    CLUSTER_MAX = 16
+}; /* CLUSTER: added to the index of a slot of the grid */
+
 static void plan_slot(tt__launch_plan *pl, tt__part kind, int pass, int index, const tt__expr *e) {
     if (!e->text)
         return;
@@ -33,6 +39,8 @@ static void plan_pass(tt__launch_plan *pl, int pass) {
         plan_slot(pl, TT__PART_BLOCK, pass, i, &g->block[i]);
     for (int i = 0; i < 3; i++)
         plan_slot(pl, TT__PART_GRID, pass, i, &g->grid[i]);
+    for (int i = 0; i < 3; i++)
+        plan_slot(pl, TT__PART_GRID, pass, CLUSTER + i, &g->cluster[i]);
     plan_slot(pl, TT__PART_SHARED, pass, 0, &g->shared);
     plan_slot(pl, TT__PART_TURNS, pass, 0, &g->when);
     plan_slot(pl, TT__PART_TURNS, pass, 1, &g->repeat);
@@ -73,6 +81,10 @@ bool tt__launch_plan_refuse(const tt__launch_plan *pl, const tt__expr *e, const 
     return false;
 }
 
+static bool is_cluster(const tt__launch_plan *pl, size_t slot) {
+    return pl->slots[slot].kind == TT__PART_GRID && pl->slots[slot].index >= CLUSTER;
+}
+
 static bool within(const tt__launch_plan *pl, size_t slot, int64_t value, int64_t max) {
     if (value <= max)
         return true;
@@ -80,7 +92,8 @@ static bool within(const tt__launch_plan *pl, size_t slot, int64_t value, int64_
     tt__part kind = pl->slots[slot].kind;
     bool dim = kind == TT__PART_BLOCK || kind == TT__PART_GRID;
     return tt__launch_plan_refuse(pl, pl->exprs[slot], "is %" PRId64 ", the limit of %s%s is %" PRId64, value,
-                                  part_names[kind], dim ? axes[pl->slots[slot].index] : "", max);
+                                  is_cluster(pl, slot) ? "cluster" : part_names[kind],
+                                  dim ? axes[pl->slots[slot].index % CLUSTER] : "", max);
 }
 
 /* The template is wrong: no launch and no derived name can have this value. */
@@ -95,7 +108,10 @@ static tt_status fail_expr(const tt__launch_plan *pl, const tt__candidate *c, co
 
 static tt_status fail_value(const tt__launch_plan *pl, const tt__candidate *c, size_t slot, tt__value v,
                             const char *expected) {
-    return fail_expr(pl, c, slot < pl->n_slots ? part_names[pl->slots[slot].kind] : "derived",
+    return fail_expr(pl, c,
+                     slot >= pl->n_slots    ? "derived"
+                     : is_cluster(pl, slot) ? "cluster"
+                                            : part_names[pl->slots[slot].kind],
                      pl->exprs[slot], v, expected);
 }
 
@@ -105,8 +121,10 @@ static tt_status set_dim(const tt__launch_plan *pl, tt__candidate *c, size_t slo
     int i = pl->slots[slot].index;
     if (v.kind != TT__VALUE_INT || v.i < 1)
         return fail_value(pl, c, slot, v, "an integer of 1 or more");
-    *legal = within(pl, slot, v.i, block ? block_max[i] : grid_max[i]);
-    if (*legal)
+    *legal = within(pl, slot, v.i, block ? block_max[i] : i < CLUSTER ? grid_max[i] : CLUSTER_MAX);
+    if (*legal && i >= CLUSTER)
+        pass->cluster[i - CLUSTER] = (uint8_t)v.i;
+    else if (*legal)
         *(block ? &pass->block[i] : &pass->grid[i]) = (unsigned)v.i;
     return TT_OK;
 }
@@ -195,7 +213,6 @@ static int operand_bytes(const tt__launch_plan *pl, int operand) {
 
 /* The parts of a launch that do not depend on the configuration. */
 static void start_launch(const tt__launch_plan *pl, tt__launch *l) {
-    enum { EARLY_FROM_CC = 90 };
     int n = 0;
     *l = (tt__launch){.n_passes = pl->n_launches};
     for (int s = 0; s < l->n_passes; s++) {
@@ -205,7 +222,10 @@ static void start_launch(const tt__launch_plan *pl, tt__launch *l) {
                                   .first_arg = (int16_t)n,
                                   .n_args = (int16_t)g->n_args,
                                   .swap = {(int16_t)g->swap_of[0], (int16_t)g->swap_of[1]},
-                                  .early = g->early && pl->gpu->cc >= EARLY_FROM_CC};
+                                  .early = g->early && pl->gpu->cc >= HOPPER_CC,
+                                  .cooperative = g->cooperative};
+        if (g->cluster[0].text)
+            memset(l->passes[s].cluster, 1, sizeof l->passes[s].cluster);
         l->swaps |= g->swap_line > 0;
         for (int i = 0; i < g->n_args; i++, n++) {
             const tt__arg_expr *a = &pl->t->args[g->first_arg + i];
@@ -296,6 +316,58 @@ static tt_status read_derived(const tt__launch_plan *pl, tt__inputs *in, tt__can
     return TT_OK;
 }
 
+static bool check_threads(const tt__launch_plan *pl, const tt__pass *p, const tt__geometry_expr *g) {
+    const int64_t threads = (int64_t)tt__pass_threads(p);
+    return threads <= pl->gpu->max_threads_per_block ||
+           tt__launch_plan_refuse(pl, &g->block[0], "makes blocks of %" PRId64 " threads, the limit is %d",
+                                  threads, pl->gpu->max_threads_per_block);
+}
+
+static bool check_cluster(const tt__launch_plan *pl, const tt__pass *p, const tt__geometry_expr *g) {
+    const unsigned blocks = tt__pass_cluster(p);
+    if (blocks && pl->gpu->cc < HOPPER_CC)
+        return tt__launch_plan_refuse(pl, &g->cluster[0],
+                                      "asks for clusters, which need compute capability 9.0");
+    if (blocks > CLUSTER_MAX)
+        return tt__launch_plan_refuse(pl, &g->cluster[0], "makes clusters of %u blocks, the limit is %d",
+                                      blocks, CLUSTER_MAX);
+    for (int i = 0; i < 3 && blocks; i++)
+        if (p->grid[i] % p->cluster[i])
+            return tt__launch_plan_refuse(
+                pl, &g->grid[g->grid[i].text ? i : 0],
+                "makes a grid of %ux%ux%u blocks, which is no multiple of the cluster of %ux%ux%u",
+                p->grid[0], p->grid[1], p->grid[2], p->cluster[0], p->cluster[1], p->cluster[2]);
+    return true;
+}
+
+/* How many blocks the device holds at most. Registers, which only the compiler knows, may allow fewer. */
+static bool check_cooperative(const tt__launch_plan *pl, const tt__pass *p, const tt__geometry_expr *g) {
+    enum { BLOCKS_PER_SM = 32, RESERVED_BYTES = 1024 };
+    const int cc = pl->gpu->cc;
+    const int threads = cc == 75 ? 1024 : (cc > 80 && cc < 90) || cc >= 110 ? 1536 : 2048; /* of an SM */
+    int64_t each = threads / (int64_t)tt__pass_threads(p);
+    const int64_t by_shared =
+        (pl->gpu->shared_per_block + RESERVED_BYTES) / (p->shared_bytes + RESERVED_BYTES);
+    each = each > BLOCKS_PER_SM ? BLOCKS_PER_SM : each;
+    each = each > by_shared ? by_shared : each;
+    if (!p->cooperative || tt__pass_blocks(p) <= (double)each * pl->gpu->sm_count)
+        return true;
+    return tt__launch_plan_refuse(pl, &g->grid[0],
+                                  "makes %.0f blocks that wait for each other (`launch cooperative`), and "
+                                  "the GPU holds at most %" PRId64,
+                                  tt__pass_blocks(p), each * pl->gpu->sm_count);
+}
+
+/* Limits of several numbers together. */
+static bool check_pass(const tt__launch_plan *pl, const tt__pass *p, const tt__geometry_expr *g,
+                       tt__part *beyond) {
+    *beyond = TT__PART_BLOCK;
+    if (!check_threads(pl, p, g))
+        return false;
+    *beyond = TT__PART_GRID;
+    return check_cluster(pl, p, g) && check_cooperative(pl, p, g);
+}
+
 tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal,
                                tt__part *beyond) {
     tt__launch *l = &c->launch;
@@ -320,16 +392,9 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__ca
         else
             TT_TRY(status);
     }
-    for (int s = 0; s < l->n_passes && *legal; s++) {
-        const unsigned *block = l->passes[s].block;
-        int64_t threads = (int64_t)block[0] * block[1] * block[2];
-        if (threads <= pl->gpu->max_threads_per_block || l->passes[s].off)
-            continue;
-        *beyond = TT__PART_BLOCK;
-        *legal = tt__launch_plan_refuse(pl, &pl->launches[s].block[0],
-                                        "makes blocks of %" PRId64 " threads, the limit is %d", threads,
-                                        pl->gpu->max_threads_per_block);
-    }
+    for (int s = 0; s < l->n_passes && *legal; s++)
+        if (!l->passes[s].off)
+            *legal = check_pass(pl, &l->passes[s], &pl->launches[s], beyond);
     int turns = 0;
     for (int s = 0; s < l->n_passes; s++)
         turns += l->passes[s].off ? 0 : 1 + l->passes[s].repeats;

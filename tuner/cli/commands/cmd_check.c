@@ -470,8 +470,12 @@ static void write_launch(tt__json *j, const examined *e, int i) {
         write_triple(j, "grid", p->grid);
         write_triple(j, "block", p->block);
         tt__json_int(j, "shared_bytes", p->shared_bytes);
+        if (p->cluster[0])
+            write_triple(j, "cluster", (unsigned[]){p->cluster[0], p->cluster[1], p->cluster[2]});
         if (p->early)
             tt__json_int(j, "early", 1);
+        if (p->cooperative)
+            tt__json_int(j, "cooperative", 1);
         if (p->off)
             tt__json_int(j, "off", 1);
     }
@@ -657,9 +661,14 @@ static void add_launch(tt__table *table, const examined *e, int i) {
         TT__TABLE_PAIR(table, "launch", "none in this configuration");
         return;
     }
-    TT__TABLE_PAIR(table, "launch", "grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic shared memory%s",
-                   grid[0], grid[1], grid[2], block[0], block[1], block[2], p->shared_bytes,
-                   p->early ? ", early" : "");
+    char cluster[64] = "";
+    if (p->cluster[0])
+        snprintf(cluster, sizeof cluster, ", cluster %ux%ux%u", p->cluster[0], p->cluster[1], p->cluster[2]);
+    TT__TABLE_PAIR(table, "launch", "grid %ux%ux%u%s, block %ux%ux%u, %u bytes of dynamic shared memory%s",
+                   grid[0], grid[1], grid[2], cluster, block[0], block[1], block[2], p->shared_bytes,
+                   p->early         ? ", early"
+                   : p->cooperative ? ", cooperative"
+                                    : "");
     if (!*tt__str_text(&e->not_compiled))
         add_compiled(table, e, &e->compiled[i]);
 }
