@@ -98,7 +98,7 @@ def with_torch(args):
     import pytorch
     import tiletune
     import torch
-    tiletune.configure(":memory:")
+    tiletune.configure(db=":memory:")
     result = {"gpu": torch.cuda.get_device_name(0), "torch": torch.__version__, "kinds": {}}
     print(f"{result['gpu']}, PyTorch {torch.__version__}, {args.shapes} shapes of each kind, seed {args.seed}")
     for kind, (elem_size, _) in KINDS.items():

@@ -34,6 +34,11 @@ int device_missing(void) {
     return getenv("TILETUNE_REQUIRE_GPU") ? EXIT_FAILURE : EXIT_SKIPPED;
 }
 
+CUresult device_put(CUdeviceptr to, const void *from, size_t bytes) {
+    CUresult result = cu->cuMemcpyHtoD(to, from, bytes);
+    return result == CUDA_SUCCESS ? cu->cuCtxSynchronize() : result;
+}
+
 tt_ctx *device_ctx;
 
 int device_enter(void **state) {

@@ -12,6 +12,9 @@ bool device_open(void);
 /* The exit code of a test program without a device: skipped, or failed if TILETUNE_REQUIRE_GPU says that
  * there is one. */
 int device_missing(void);
+/* Has arrived when it returns: cuMemcpyHtoD may return earlier, and a CU_STREAM_NON_BLOCKING stream does not
+ * wait for the copy. */
+CUresult device_put(CUdeviceptr to, const void *from, size_t bytes);
 extern const tt__driver *cu;
 
 /* Fails the running test, with the library's or CUDA's words. */

@@ -110,10 +110,10 @@ static void one(const format *from, const format *to, int rows, int cols, int ou
         CU_OK(cu->cuMemAlloc(&device[i], bytes[i]));
         args[i] = &device[i];
     }
-    CU_OK(cu->cuMemcpyHtoD(device[1], cast, cast_bytes));
-    CU_OK(cu->cuMemcpyHtoD(device[2], &amax, sizeof amax));
-    CU_OK(cu->cuMemcpyHtoD(device[3], src, from_bytes));
-    CU_OK(cu->cuMemcpyHtoD(device[4], &scale, sizeof scale));
+    CU_OK(device_put(device[1], cast, cast_bytes));
+    CU_OK(device_put(device[2], &amax, sizeof amax));
+    CU_OK(device_put(device[3], src, from_bytes));
+    CU_OK(device_put(device[4], &scale, sizeof scale));
     OK(tt_plan_launch_args(plan, args, N_ARGS, NULL));
     CU_OK(cu->cuCtxSynchronize());
     CU_OK(cu->cuMemcpyDtoH(dst, device[0], to_bytes));
@@ -199,7 +199,7 @@ static void one_mx(const format *from, const format *to, int rows, int cols) {
         CU_OK(cu->cuMemAlloc(&at[i], bytes[i]));
         args[i] = &at[i];
     }
-    CU_OK(cu->cuMemcpyHtoD(at[4], src, bytes[4]));
+    CU_OK(device_put(at[4], src, bytes[4]));
     OK(tt_plan_launch_args(plan, args, MX_ARGS, NULL));
     CU_OK(cu->cuCtxSynchronize());
     for (int i = 0; i < MX_ARGS; i++) {

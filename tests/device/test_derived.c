@@ -93,8 +93,8 @@ static void check_plan(const tt_plan *plan, const tt_problem *p) {
     memset(dst, GUARD, BYTES);
     CU_OK(cu->cuMemAlloc(&d_src, BYTES));
     CU_OK(cu->cuMemAlloc(&d_dst, BYTES));
-    CU_OK(cu->cuMemcpyHtoD(d_src, src, BYTES));
-    CU_OK(cu->cuMemcpyHtoD(d_dst, dst, BYTES));
+    CU_OK(device_put(d_src, src, BYTES));
+    CU_OK(device_put(d_dst, dst, BYTES));
     OK(tt_plan_launch(plan, d_dst, d_src, NULL));
     CU_OK(cu->cuCtxSynchronize());
     CU_OK(cu->cuMemcpyDtoH(dst, d_dst, BYTES));
@@ -163,7 +163,7 @@ static void test_own_kernels_derive(void **state) {
         tt_plan *plan;
         memset(y, GUARD, sizeof y);
         CU_OK(cu->cuMemAlloc(&d_y, sizeof y));
-        CU_OK(cu->cuMemcpyHtoD(d_y, y, sizeof y));
+        CU_OK(device_put(d_y, y, sizeof y));
         OK(kernel_plan(&plan, k, asked[i].problem));
         assert_int_equal(tt_plan_choice(plan)->match, asked[i].match);
         OK(tt_plan_launch_args(plan, (void *[]){&d_y}, 1, NULL));

@@ -34,7 +34,7 @@ static arrays make(const tt_problem *p, unsigned shift) {
     CU_OK(cu->cuMemAlloc(&a.d_dst, (size_t)a.dst_bytes + SPARE));
     a.d_src += shift;
     a.d_dst += shift;
-    CU_OK(cu->cuMemcpyHtoD(a.d_src, a.src, (size_t)a.src_bytes));
+    CU_OK(device_put(a.d_src, a.src, (size_t)a.src_bytes));
     return a;
 }
 
@@ -74,7 +74,7 @@ static void test_misaligned_in_place(void **state) {
             tt_problem p = matrix_of(80, 80, 0, 0, elem_sizes[e]);
             arrays a = make(&p, shift);
             p.in_place = 1;
-            CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+            CU_OK(device_put(a.d_dst, a.src, (size_t)a.src_bytes));
             OK(tt_transpose(device_ctx, &p, a.d_dst, a.d_dst, NULL));
             check_and_free(&a, &p, shift);
         }
@@ -102,7 +102,7 @@ static void test_rectangles_in_place(void **state) {
         arrays a = make(&p, shift);
         const size_t needed = (size_t)a.dst_bytes / 100;
         p.in_place = 1;
-        CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+        CU_OK(device_put(a.d_dst, a.src, (size_t)a.src_bytes));
         assert_int_equal(tt_transpose(device_ctx, &p, a.d_dst, a.d_dst, NULL), TT_E_INVALID);
         assert_non_null(strstr(tt_last_error(), "give their address in tt_problem.scratch"));
         CU_OK(cu->cuMemAlloc(&p.scratch, needed < 16 ? 16 : needed));
@@ -128,7 +128,7 @@ static void scratch_is_aligned(CUdeviceptr scratch) {
         refused(tt_plan_launch_args(plan, (void *[]){&a.d_dst, &at}, 2, NULL), says);
         tt_plan_free(&plan);
     }
-    CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+    CU_OK(device_put(a.d_dst, a.src, (size_t)a.src_bytes));
     p.scratch = scratch;
     OK(tt_transpose(device_ctx, &p, a.d_dst, a.d_dst, NULL));
     check_and_free(&a, &p, 4);
@@ -152,7 +152,7 @@ static void test_plan_with_scratch(void **state) {
     assert_non_null(strstr(tt_last_error(), "needs 6144 bytes of device memory"));
     assert_int_equal(tt_plan_launch(plan, a.d_dst, a.d_src, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "in place they must be the same"));
-    CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+    CU_OK(device_put(a.d_dst, a.src, (size_t)a.src_bytes));
     OK(tt_plan_launch_args(plan, (void *[]){&a.d_dst, &scratch}, 2, NULL));
     check_and_free(&a, &p, 0);
     tt_plan_free(&plan);
@@ -160,7 +160,7 @@ static void test_plan_with_scratch(void **state) {
     p.scratch = scratch;
     a = make(&p, 0);
     OK(tt_plan_create(&plan, device_ctx, &p));
-    CU_OK(cu->cuMemcpyHtoD(a.d_dst, a.src, (size_t)a.src_bytes));
+    CU_OK(device_put(a.d_dst, a.src, (size_t)a.src_bytes));
     OK(tt_plan_launch(plan, a.d_dst, a.d_dst, NULL));
     check_and_free(&a, &p, 0);
     tt_plan_free(&plan);

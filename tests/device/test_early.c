@@ -150,7 +150,7 @@ static int count_wrong(const loaded *writer, const loaded *l, bool in_graph) {
     for (int n = 0; n < (device_is_host() ? 2 : TIMES); n++) {
         for (uint32_t i = 0; i < BYTES; i++)
             src[i] = (unsigned char)((i + (uint32_t)n * BYTES) * 2654435761u >> 13);
-        CU_OK(cu->cuMemcpyHtoD(fresh, src, BYTES));
+        CU_OK(device_put(fresh, src, BYTES));
         if (in_graph) {
             CU_OK(graphs.launch(exec, stream));
         } else {

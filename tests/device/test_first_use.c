@@ -76,7 +76,7 @@ static void test_works(const tt_plan *plan, int64_t rows, int64_t cols) {
         src[i] = (unsigned char)(i * 2654435761u >> 13);
     CU_OK(cu->cuMemAlloc(&from, BYTES));
     CU_OK(cu->cuMemAlloc(&to, BYTES));
-    CU_OK(cu->cuMemcpyHtoD(from, src, BYTES));
+    CU_OK(device_put(from, src, BYTES));
     OK(tt_plan_launch(plan, to, from, NULL));
     CU_OK(cu->cuCtxSynchronize());
     CU_OK(cu->cuMemcpyDtoH(dst, to, BYTES));

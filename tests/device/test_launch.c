@@ -49,9 +49,9 @@ static arrays make(void) {
     arrays a;
     CU_OK(cu->cuMemAlloc(&a.src, BYTES));
     CU_OK(cu->cuMemAlloc(&a.dst, BYTES));
-    CU_OK(cu->cuMemcpyHtoD(a.src, src, BYTES));
+    CU_OK(device_put(a.src, src, BYTES));
     memset(dst, 0, BYTES);
-    CU_OK(cu->cuMemcpyHtoD(a.dst, dst, BYTES));
+    CU_OK(device_put(a.dst, dst, BYTES));
     return a;
 }
 
@@ -129,7 +129,7 @@ static void test_capture(void **state) {
     OK(tt_transpose(device_ctx, &p, b.dst, b.src, stream));
     CU_OK(cu->cuStreamSynchronize(stream));
     memset(dst, 0, BYTES);
-    CU_OK(cu->cuMemcpyHtoD(b.dst, dst, BYTES));
+    CU_OK(device_put(b.dst, dst, BYTES));
     CU_OK(graphs.begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     OK(tt_plan_launch(plan, a.dst, a.src, stream));
     OK(tt_transpose(device_ctx, &p, b.dst, b.src, stream));
@@ -300,7 +300,7 @@ static void *transpose_on(void *arg) {
               cu->cuCtxSetCurrent(context) == CUDA_SUCCESS && cu->cuMemAlloc(&from, BYTES) == CUDA_SUCCESS &&
               cu->cuMemAlloc(&to, BYTES) == CUDA_SUCCESS &&
               cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
-              cu->cuMemcpyHtoD(from, src, BYTES) == CUDA_SUCCESS &&
+              device_put(from, src, BYTES) == CUDA_SUCCESS &&
               cu->cuStreamSynchronize(NULL) == CUDA_SUCCESS; /* the thread's stream does not wait for it */
     for (int i = 0; i < CALLS && ok; i++) {
         tt_problem p = problem_of(7 + i % PROBLEMS, 44);

@@ -108,8 +108,8 @@ static void test_results(void **state) {
         const CUdeviceptr to = dst_at + (unsigned)t->offset, from = src_at + (unsigned)t->offset;
         tt_permutation p = asked(t);
         memset(right, 0xa5, BYTES);
-        CU_OK(cu->cuMemcpyHtoD(from, src, BYTES));
-        CU_OK(cu->cuMemcpyHtoD(to, right, BYTES));
+        CU_OK(device_put(from, src, BYTES));
+        CU_OK(device_put(to, right, BYTES));
         naive(t);
         for (int again = 0; again < 2; again++) { /* the second call finds the plan */
             if (tt_permute(device_ctx, &p, to, from, NULL) != TT_OK)
@@ -150,8 +150,7 @@ static void test_far_rows(void **state) {
     setenv("HOSTCUDA_MEMORY", "3000000000", 1); /* of the CPU stand-in */
     CU_OK(cu->cuMemAlloc(&far_at, (size_t)strides[0] * (LEFT - 1) * 2 + BLOCK));
     for (int i = 0; i < LEFT; i++)
-        CU_OK(
-            cu->cuMemcpyHtoD(far_at + (CUdeviceptr)(i * strides[0] * 2), src + (ptrdiff_t)i * BLOCK, BLOCK));
+        CU_OK(device_put(far_at + (CUdeviceptr)(i * strides[0] * 2), src + (ptrdiff_t)i * BLOCK, BLOCK));
     const size_t bytes = naive(&t);
     assert_int_equal(tt_permute(device_ctx, &p, dst_at, far_at, NULL), TT_OK);
     CU_OK(cu->cuCtxSynchronize());
@@ -320,7 +319,7 @@ static void permute_between_guards(int i, const guarded *from, const guarded *to
     const size_t bytes = naive(t);
     for (int at_end = 0; at_end < 4; at_end++) {
         const CUdeviceptr x = place(from, bytes, at_end & 1), y = place(to, bytes, at_end >> 1);
-        CU_OK(cu->cuMemcpyHtoD(x, src, bytes));
+        CU_OK(device_put(x, src, bytes));
         protect(from, PROT_NONE);
         protect(to, PROT_NONE);
         const tt_status status = tt_permute(device_ctx, &p, y, x, NULL);

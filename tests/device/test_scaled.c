@@ -55,8 +55,8 @@ static void launch(const scaled *s, const double factors[4], int n_src, int n_ds
     OK(tt_plan_create(&plan, device_ctx, &problem));
     CU_OK(cu->cuMemAlloc(&to, (size_t)(n_dst * s->bytes)));
     CU_OK(cu->cuMemAlloc(&from, (size_t)(n_src * s->bytes)));
-    CU_OK(cu->cuMemcpyHtoD(to, before, (size_t)(n_dst * s->bytes)));
-    CU_OK(cu->cuMemcpyHtoD(from, src, (size_t)(n_src * s->bytes)));
+    CU_OK(device_put(to, before, (size_t)(n_dst * s->bytes)));
+    CU_OK(device_put(from, src, (size_t)(n_src * s->bytes)));
     OK(tt_plan_launch_args(plan, args, N_ARGS, NULL));
     CU_OK(cu->cuCtxSynchronize());
     CU_OK(cu->cuMemcpyDtoH(dst, to, (size_t)(n_dst * s->bytes)));

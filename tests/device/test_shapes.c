@@ -71,7 +71,7 @@ static tt_problem shape(int i) {
 static void buffers(CUdeviceptr *from, CUdeviceptr *to) {
     CU_OK(cu->cuMemAlloc(from, BYTES));
     CU_OK(cu->cuMemAlloc(to, BYTES));
-    CU_OK(cu->cuMemcpyHtoD(*from, src, BYTES));
+    CU_OK(device_put(*from, src, BYTES));
 }
 
 static void drop(CUdeviceptr from, CUdeviceptr to) {
