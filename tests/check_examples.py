@@ -93,7 +93,7 @@ says("docs/search.md", f"| `quick` | {quick} |")
 says("docs/search.md", f"| `standard` (default) | {least} to {usual}; {short} without a cost model, where the best takes less than {below} us |")
 finals = (root / "tuner/search/schedule.c").read_text(encoding="utf-8")
 rounds = {name: constant("tuner/backend/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
-stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)
+stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1, false\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)
 contenders = constant("tuner/search/schedule.h", r"CONTENDERS_MAX = (\d+)")
 _, longer, second, again = (stage[6] for stage in stages)
 longer += f" and {second}" if second != longer else ""

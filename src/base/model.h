@@ -176,7 +176,8 @@ typedef struct tt__trial {
 typedef struct tt__rounds {
     int least, most; /* 1 to TT__SAMPLES_MAX */
     double worth_s;
-    int loads; /* 1 to `least` */
+    int loads;   /* 1 to `least` */
+    bool strict; /* each launch finds everything as before the first one, and some are verified */
 } tt__rounds;
 
 #endif

@@ -245,8 +245,9 @@ static bool is_zero(const image *im, unsigned index, const Elf64_Shdr *section, 
     return true;
 }
 
-bool tt__cubin_next_constant(tt__cubin_constant *out, const void *bytes, size_t n, size_t *at) {
-    static const char constants[] = ".nv.constant";
+bool tt__cubin_next_variable(tt__cubin_variable *out, tt__cubin_kind kind, const void *bytes, size_t n,
+                             size_t *at) {
+    static const char *const sections[] = {".nv.constant", ".nv.global"};
     image im;
     Elf64_Sym symbol;
     Elf64_Shdr section;
@@ -255,11 +256,11 @@ bool tt__cubin_next_constant(tt__cubin_constant *out, const void *bytes, size_t 
     while (take_symbol(&im, &symbol, (*at)++)) {
         if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_name >= im.symbol_names.sh_size ||
             !take_section(&im, &section, symbol.st_shndx) ||
-            !begins(&im, &im.names, section.sh_name, constants, strlen(constants)))
+            !begins(&im, &im.names, section.sh_name, sections[kind], strlen(sections[kind])))
             continue;
         out->name = (const char *)im.bytes + im.symbol_names.sh_offset + symbol.st_name;
         if (!memchr(out->name, 0, im.symbol_names.sh_size - symbol.st_name) ||
-            strncmp(out->name, "_ZZ", 3) == 0)
+            (kind == TT__CUBIN_CONSTANTS && strncmp(out->name, "_ZZ", 3) == 0))
             continue;
         out->bytes = symbol.st_size;
         out->zero = is_zero(&im, symbol.st_shndx, &section, &symbol);
@@ -280,8 +281,8 @@ const char *tt__cubin_plain_name(const char *symbol, size_t *n) {
 }
 
 void tt__cubin_arrays(tt__str *out, const void *bytes, size_t n) {
-    tt__cubin_constant c;
-    for (size_t at = 0; tt__cubin_next_constant(&c, bytes, n, &at);)
+    tt__cubin_variable c;
+    for (size_t at = 0; tt__cubin_next_variable(&c, TT__CUBIN_CONSTANTS, bytes, n, &at);)
         if (is_mangled(c.name))
             tt__str_addn(out, c.name, strlen(c.name) + 1);
 }

@@ -35,16 +35,20 @@ typedef struct tt__cubin_entry {
  * kernel: says which there are, and whether C++ has changed its name. */
 tt_status tt__cubin_entry_read(tt__cubin_entry *out, const void *bytes, size_t n, const char *kernel);
 
-/* A __constant__ array of the code. */
-typedef struct tt__cubin_constant {
+/* A __constant__ or __device__ variable of the code. */
+typedef struct tt__cubin_variable {
     const char *name; /* in the cubin: perhaps what C++ makes of it */
     size_t bytes;
     bool zero; /* the code gives it no value */
-} tt__cubin_constant;
+} tt__cubin_variable;
 
-/* The next constant outside of functions. *at is 0 for the first, and then left alone. False: there is none.
- * `bytes` may be anything. */
-bool tt__cubin_next_constant(tt__cubin_constant *out, const void *bytes, size_t n, size_t *at);
+/* The kinds of variables: also where a function's own `static` ones are. */
+typedef enum tt__cubin_kind { TT__CUBIN_CONSTANTS, TT__CUBIN_GLOBALS } tt__cubin_kind;
+
+/* The next variable of this kind; a constant of a function is left out. *at is 0 for the first, and then left
+ * alone. False: there is none. `bytes` may be anything. */
+bool tt__cubin_next_variable(tt__cubin_variable *out, tt__cubin_kind kind, const void *bytes, size_t n,
+                             size_t *at);
 /* The last name in what C++ makes of names, and its length: "c" in _ZN1a1cE. Of others it is the whole. */
 const char *tt__cubin_plain_name(const char *symbol, size_t *n);
 

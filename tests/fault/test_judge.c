@@ -1,8 +1,11 @@
 /*
  * `tune judge`: candidates that try to pass for right or faster, each refused for its own reason, and honest
- * ones. All that have the same reference are judged in one call. On the CPU stand-in.
+ * ones. All that have the same reference are judged in one call. On the CPU stand-in, and with more of them
+ * on a GPU. The stand-in runs threads in both directions, so that a race may be lost.
  */
 #include "fault.h"
+
+#include <glob.h>
 
 /* A file of kernels that compute y from x. `type` is f32 or f64. */
 static const char *write_reference(const char *type, const char *lines, const char *body) {
@@ -36,26 +39,54 @@ static const char *write_plain(const char *name, const char *type, const char *g
     return path;
 }
 
-/* What the answer says of a file: from its name to the next one. */
+/* What the answer says of a file: from its name to the next one. A verdict with ! must not be. */
 static void expect_of(const char *json, const char *name, const char *verdict, const char *says) {
     char key[128], wanted[64];
     snprintf(key, sizeof key, "/%s\"", name);
-    snprintf(wanted, sizeof wanted, "\"verdict\":\"%s\"", verdict);
+    snprintf(wanted, sizeof wanted, "\"verdict\":\"%s\"", verdict + (*verdict == '!'));
     const char *at = strstr(json, key);
     const char *end = at ? strstr(at + 1, "\"file\"") : NULL;
     char one[2048] = "";
     if (at)
         snprintf(one, sizeof one, "%.*s", end ? (int)(end - at) : 1500, at);
-    if (!strstr(one, wanted) || !strstr(one, says))
+    if ((*verdict == '!') == !!strstr(one, wanted) || !strstr(one, says))
         fail_msg("%s: expected %s, %s, but: %s", name, verdict, says, *one ? one : json);
+}
+
+/* Those whose name ends in _gpu or _cpu are tried on a GPU only, or on the stand-in only. */
+typedef struct exploit {
+    const char *name, *globals, *body, *verdict, *says;
+} exploit;
+
+static bool is_tried(const exploit *e) {
+    return !strstr(e->name, fault_on_gpu() ? "_cpu.cu" : "_gpu.cu");
+}
+
+/* Judges all of them in one call. */
+static void expect_all(const exploit *cases, size_t n, const char *problem, int code) {
+    static char line[8192];
+    run_result r;
+    int used = snprintf(line, sizeof line, "judge %s --json%s", fault_path("right.cu"), problem);
+    for (size_t i = 0; i < n; i++)
+        if (is_tried(&cases[i]))
+            used += snprintf(line + used, sizeof line - (size_t)used, " %s",
+                             write_plain(cases[i].name, "f32", cases[i].globals, cases[i].body));
+    fault_tune(&r, "", "%s", line);
+    if (code >= 0)
+        assert_code(&r, code);
+    for (size_t i = 0; i < n; i++)
+        if (is_tried(&cases[i]))
+            expect_of(r.out, cases[i].name, cases[i].verdict, cases[i].says);
+    run_free(&r);
 }
 
 static void sees_through_exploits(void **state) {
     (void)state;
-    static const struct {
-        const char *name, *globals, *body, *verdict, *says;
-    } cases[] = {
-        {"honest.cu", "", "if (i < n) y[i] = x[i] + x[i];", "faster", "\"also_right_for\":\"n=1004\""},
+    static const exploit cases[] = {
+        {"honest.cu", "", "if (i < n) y[i] = x[i] + x[i];", "!wrong", "\"also_right_for\":\"n=1004\""},
+        {"summed.cu", "__device__ unsigned done;",
+         "if (i < n) y[i] = x[i] + x[i]; if (threadIdx.x == 0) atomicInc(&done, gridDim.x - 1);", "!wrong",
+         "\"also_right_for\":\"n=1004\""}, /* its state is as before when it ends */
         {"silent.cu", "", "if (i < 0) y[i] = 0;", "wrong", "first wrong element at y[0]"},
         {"first_launch.cu", "__device__ int launched[2048];",
          "if (i < n) y[i] = launched[i]++ ? 0 : 2 * x[i];", "wrong",
@@ -91,19 +122,87 @@ static void sees_through_exploits(void **state) {
         {"unfinished.cu", "", "if (i < n - 1) y[i] = 2 * x[i];", "wrong", "first wrong element at y[1002]"},
         {"broken.cu", "", "if (i < n) y[i] = nothing;", "wrong", "compile_error"},
         {"trap.cu", "", "if (i < n) __trap();", "wrong", "crashed"},
+        {"counted_gpu.cu", "__device__ int launched[2048];",
+         "if (i < n) y[i] = launched[i]++ < 60 ? 2 * x[i] : 0;", "wrong",
+         "right at first, but wrong after many launches: first wrong element at y["},
+        {"counted_cpu.cu", "__device__ int launched[2048];",
+         "if (i < n) y[i] = launched[i]++ < 60 ? 2 * x[i] : 0;", "wrong", "right at first, but wrong "},
+        {"input_later.cu", "",
+         "if (i < n) y[i] = 2 * x[i]; if (i == 3 && (unsigned long long)y % 256 == 0) ((float *)x)[3] = 0;",
+         "wrong", "where it is timed: wrote to x[3], and x is an input"},
+        {"race_cpu.cu", "",
+         "__shared__ volatile float s[256]; const int t = threadIdx.x; s[t] = i < n ? 2 * x[i] : 0;\n"
+         "    if (t > 0 && i <= n) y[i - 1] = s[t - 1]; if ((t == 255 && i < n) || (t == 0 && i == n - 1)) "
+         "y[i] = s[t];",
+         "wrong", "wrong "},
+        {"race_of_warps_gpu.cu", "",
+         "__shared__ volatile float s[256]; const int t = threadIdx.x ^ 128; s[threadIdx.x] = i < n ? 2 * "
+         "x[i] : 0;\n"
+         "    if ((i ^ 128) < n) y[i ^ 128] = s[t];",
+         "wrong", "wrong element at y["},
+        {"launches.cu", "", "if (i == 0) mine<<<1, 32>>>(y, x, 1);", "wrong", "compile_error"},
+        {"shared_gpu.cu", "",
+         "__shared__ volatile float s[1024]; if (i < n) y[i] = 2 * x[i] + s[threadIdx.x];", "wrong",
+         "first wrong element at y["},
+        {"found_gpu.cu", "", "if (i < n) y[i] = y[i + 3072];", "wrong", "first wrong element at y[0]"},
+        {"derived_gpu.cu", "", "if (i < n) ((float *)x)[i + 6144] = 2 * x[i];", "wrong", "element at y["},
     };
-    enum { N = sizeof cases / sizeof *cases };
-    static char line[8192];
-    run_result r;
-    int used = snprintf(line, sizeof line, "judge %s", write_reference("f32", "", "y[i] = 2 * x[i];"));
-    for (size_t i = 0; i < N; i++)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %s",
-                         write_plain(cases[i].name, "f32", cases[i].globals, cases[i].body));
-    fault_tune(&r, "", "%s --json", line);
-    assert_code(&r, 5);
-    for (size_t i = 0; i < N; i++)
-        expect_of(r.out, cases[i].name, cases[i].verdict, cases[i].says);
-    run_free(&r);
+    write_reference("f32", "", "y[i] = 2 * x[i];");
+    expect_all(cases, sizeof cases / sizeof *cases, "", 5);
+}
+
+/* What costs much: 2 x, slowly. */
+#define SLOWLY "float v = x[i], z = n < 0; for (int k = 0; k < 20000; k++) v += z; v *= 2;"
+
+/* Kernels that are right, and save work only where they are timed: they gain nothing. */
+static void gives_nothing_for_tricks(void **state) {
+    (void)state;
+    static const exploit cases[] = {
+        {"same_gpu.cu", "", "if (i < n) { " SLOWLY " y[i] = v; }", "!faster", ""},
+        {"remembers_gpu.cu", "__device__ float seen[4096], old[4096]; __device__ int known[4096];",
+         "if (i >= n) return; if (known[i] && seen[i] == x[i]) { y[i] = old[i]; return; }\n    " SLOWLY
+         " y[i] = old[i] = v; seen[i] = x[i]; known[i] = 1;",
+         "!faster", ""},
+        {"remembers_static_gpu.cu",
+         "static __device__ float seen[4096], old[4096]; static __device__ int known[4096];",
+         "if (i >= n) return; if (known[i] && seen[i] == x[i]) { y[i] = old[i]; return; }\n    " SLOWLY
+         " y[i] = old[i] = v; seen[i] = x[i]; known[i] = 1;",
+         "!faster", ""},
+        {"is_there_gpu.cu", "", "if (i >= n) return; if (y[i] == 2 * x[i]) return;\n    " SLOWLY " y[i] = v;",
+         "!faster", ""},
+        {"in_the_slot_before_gpu.cu", "",
+         "if (i >= n) return; if (y[i - 2048] == 2 * x[i]) { y[i] = y[i - 2048]; return; }\n    " SLOWLY
+         " y[i] = v;",
+         "!faster", ""},
+        {"spins_gpu.cu", "",
+         "if (i < n) { " SLOWLY
+         " y[i] = v; } if (blockIdx.x == 3) for (int k = 0; k < 300; k++) __nanosleep(1000);",
+         "not faster", ""},
+        {"early_gpu.cu", "",
+         "asm volatile(\"griddepcontrol.launch_dependents;\"); if (i < n) { " SLOWLY " y[i] = v; }",
+         "!faster", ""},
+    };
+    if (!fault_on_gpu())
+        return;
+    write_reference("f32", "", SLOWLY " y[i] = v;");
+    expect_all(cases, sizeof cases / sizeof *cases, "", -1);
+}
+
+/* A kernel that is its own candidate is right, whatever it does. */
+static void accepts_honest_kernels(void **state) {
+    (void)state;
+    char pattern[512];
+    glob_t all;
+    snprintf(pattern, sizeof pattern, "%s/examples/kernels/*.cu", TT_SOURCE_DIR);
+    assert_int_equal(glob(pattern, 0, NULL, &all), 0);
+    for (size_t i = 0; i < all.gl_pathc && fault_on_gpu(); i++) {
+        run_result r;
+        fault_tune(&r, "", "judge %s %s", all.gl_pathv[i], all.gl_pathv[i]);
+        if (r.code != 1 && r.code != 6)
+            fail_msg("%s: code %d: %s%s", all.gl_pathv[i], r.code, r.out, r.err);
+        run_free(&r);
+    }
+    globfree(&all);
 }
 
 /* One candidate against one reference. */
@@ -133,6 +232,8 @@ static void compares_times(void **state) {
     const char *right = write_reference("f32", "", "y[i] = 2 * x[i];");
     run_result r;
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 2 * x[i];");
+    if (fault_on_gpu()) /* what follows knows the stand-in's times */
+        return;
     expect(0, "mine.cu: faster: right, ", "");
     fault_tune(&r, "", "judge %s %s --against %s", right, fault_path("mine.cu"), fault_path("mine.cu"));
     assert_code(&r, 1);
@@ -178,12 +279,13 @@ static void refuses_what_is_no_candidate(void **state) {
     run_free(&r);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    int code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sees_through_exploits),
-        cmocka_unit_test(says_what_cannot_be_told),
-        cmocka_unit_test(compares_times),
-        cmocka_unit_test(refuses_what_is_no_candidate),
+        cmocka_unit_test(sees_through_exploits),  cmocka_unit_test(gives_nothing_for_tricks),
+        cmocka_unit_test(accepts_honest_kernels), cmocka_unit_test(says_what_cannot_be_told),
+        cmocka_unit_test(compares_times),         cmocka_unit_test(refuses_what_is_no_candidate),
     };
-    return cmocka_run_group_tests(tests, fault_enter, run_leave);
+    setenv("HOSTCUDA_ORDER", "alternate", 1);
+    return fault_choose(argc, argv, &code) ? cmocka_run_group_tests(tests, fault_enter, run_leave) : code;
 }

@@ -1,7 +1,8 @@
 /*
  * The scheduler. A fiber takes threads that have not begun and runs them to their end, one after the other.
  * A thread that has to wait keeps its fiber, and another fiber goes on with the rest. So a kernel
- * without barriers costs one switch a block. Order is fixed: results do not depend on timing.
+ * without barriers costs one switch a block. Order is fixed: results do not depend on timing. With
+ * $HOSTCUDA_ORDER every other launch begins with the last thread of the last block.
  */
 #include "fiber.h"
 
@@ -27,6 +28,7 @@ static struct scheduler {
     hostcuda_env *env;
     void **args;
     unsigned n, next, done, at_block_barrier, at_warp_barrier;
+    bool backwards; /* this launch begins with the last block and thread */
     CUresult error; /* not CUDA_SUCCESS: aborted */
     uint3 index[HOSTCUDA_THREADS_MAX];
     uint8_t states[HOSTCUDA_THREADS_MAX];
@@ -130,7 +132,7 @@ static unsigned long long clock_ns(void) {
 static void run_new_threads(void) {
     fiber *self = s.current;
     while (s.next < s.n) {
-        const unsigned t = s.next++;
+        const unsigned k = s.next++, t = s.backwards ? s.n - 1 - k : k;
         s.owner[t] = self;
         set_thread(t);
         s.kernel->call(s.args);
@@ -194,6 +196,7 @@ static void begin_launch(const hostcuda_kernel *kernel, hostcuda_env *env, uint3
     s.args = args;
     s.n = block.x * block.y * block.z;
     s.error = CUDA_SUCCESS;
+    s.backwards = !s.backwards && getenv("HOSTCUDA_ORDER");
     s.n_idle = 0;
     for (unsigned i = HOSTCUDA_THREADS_MAX; i-- > 0;)
         s.idle[s.n_idle++] = &fibers[i];
@@ -229,7 +232,8 @@ CUresult hostcuda_run_grid(const hostcuda_kernel *kernel, hostcuda_env *env, uin
     for (unsigned z = 0; z < grid.z && result == CUDA_SUCCESS; z++)
         for (unsigned y = 0; y < grid.y && result == CUDA_SUCCESS; y++)
             for (unsigned x = 0; x < grid.x && result == CUDA_SUCCESS; x++) {
-                env->block = (uint3){x, y, z};
+                env->block = s.backwards ? (uint3){grid.x - 1 - x, grid.y - 1 - y, grid.z - 1 - z}
+                                         : (uint3){x, y, z};
                 memset(dynamic, 0xA5, shared_bytes);
                 result = run_block();
             }

@@ -224,9 +224,9 @@ static void tells_constants_without_a_value(void **state) {
     static const int ccs[] = {75, 90, 120};
     for (size_t i = 0; i < sizeof ccs / sizeof *ccs; i++) {
         tt__str cubin = compile(constants, ccs[i]);
-        tt__cubin_constant c;
+        tt__cubin_variable c;
         size_t at = 0, n = 0, length;
-        while (tt__cubin_next_constant(&c, cubin.text, cubin.len, &at)) {
+        while (tt__cubin_next_variable(&c, TT__CUBIN_CONSTANTS, cubin.text, cubin.len, &at)) {
             const char *name = tt__cubin_plain_name(c.name, &length);
             size_t k = 0;
             while (k < N && (strlen(all[k].name) != length || memcmp(all[k].name, name, length) != 0))
@@ -251,8 +251,8 @@ static void try_bytes(const char *bytes, size_t n) {
     tt__cubin_entry e;
     status = tt__cubin_entry_read(&e, exact, n, "both");
     assert_true(status == TT_OK || status == TT_E_UNSUPPORTED || status == TT_E_TEMPLATE);
-    tt__cubin_constant c;
-    for (size_t at = 0; tt__cubin_next_constant(&c, exact, n, &at);)
+    tt__cubin_variable c;
+    for (size_t at = 0; tt__cubin_next_variable(&c, TT__CUBIN_CONSTANTS, exact, n, &at);)
         assert_true(c.name >= exact && c.name + strlen(c.name) < exact + n);
     free(exact);
 }

@@ -143,9 +143,9 @@ void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *rea
 }
 
 void tt__cubins_unfilled(tt__str *out, const tt__template *t, const void *image, size_t size) {
-    tt__cubin_constant c;
+    tt__cubin_variable c;
     size_t n;
-    for (size_t at = 0; t->own && tt__cubin_next_constant(&c, image, size, &at);) {
+    for (size_t at = 0; t->own && tt__cubin_next_variable(&c, TT__CUBIN_CONSTANTS, image, size, &at);) {
         const char *name = tt__cubin_plain_name(c.name, &n);
         bool filled = !c.zero || strncmp(name, "__", 2) == 0; /* CUDA's own */
         for (size_t i = 0; i < t->own->n_operands; i++)

@@ -275,6 +275,7 @@ static tt__rounds rounds_of(const tt__session *s, const tt__search *search, cons
         rounds.worth_s *= ALL_TIMES;
     if (f->is_long)
         rounds.least = (int)fmin(rounds.least, f->n_fitting);
+    rounds.strict = s->call->strict;
     return rounds;
 }
 
@@ -411,7 +412,7 @@ tt_status tt__finals_conclude(const tt__session *s, tt__finals *f) {
                             tt__problem_text(text, &f->entrants[0].of->problem), tt_last_error(),
                             f->interleaved ? "those that went well" : "the screening");
     for (size_t i = 0; i < f->n && f->interleaved; i++)
-        if (is_measured(&f->measured[i]))
+        if (is_measured(&f->measured[i]) || f->measured[i].status == TT__TRIAL_WRONG_RESULT)
             TT_TRY(tt__session_store(s, f->entrants[i].of->problem_id, f->entrants[i].c, TT__STAGE_FINAL,
                                      &f->measured[i]));
     if (n_in(f, f->n_contenders) == 0) /* no contender has passed the last stage, or any stage */

@@ -3,6 +3,10 @@
  */
 #include "tuner/measure/measure.h"
 
+#include <stdlib.h>
+
+#include "code/cubin.h"
+
 enum { L2_TIMES = 5, SLOT_ALIGN = 512, SHIFT_MAX = 16, PLACES = 4, SMALL_PLACES = 32 };
 static const size_t gib = (size_t)1 << 30, large_bytes = (size_t)256 << 20;
 
@@ -205,10 +209,42 @@ static void choose_operands(operands *out, tt__bench_pool *pool, const tt__timed
     }
 }
 
+/* Copies the results of the verifier to a slot, and scratch buffers; or results back. */
+static CUresult move_results(const tt__bench_pool *pool, size_t slot, int offset, bool back) {
+    const tt__verifier *v = pool->verifier;
+    CUresult r = CUDA_SUCCESS;
+    for (int i = 0; i < v->work.n && r == CUDA_SUCCESS; i++) {
+        const tt__array *a = &v->work.arrays[i];
+        CUdeviceptr there = place(pool, slot, i, offset), here = v->areas[i].operand;
+        if (tt__verify_is_result(a) ||
+            (v->key && (back ? a->direction == TT__IN : a->direction == TT__SCRATCH)))
+            r = tt__verify_move(v, back ? here : there, back ? there : here, (size_t)tt__array_bytes(a));
+    }
+    return r;
+}
+
+/* Takes from the kernel what it may have kept of its other launches: their results, here and in the slot
+ * before, its variables, and what is in shared memory. */
+static CUresult forget(tt__bench_pool *pool, const tt__timed *thing) {
+    const tt__variables *known = thing->variables;
+    const size_t slot = pool->slots.next;
+    CUresult r = tt__verify_poison(pool->verifier);
+    if (r == CUDA_SUCCESS)
+        r = move_results(pool, slot, thing->offset, false);
+    if (r == CUDA_SUCCESS && pool->last_slot != slot)
+        r = move_results(pool, pool->last_slot, thing->offset, false);
+    for (size_t i = 0; known && i < known->n && r == CUDA_SUCCESS; i++)
+        r = tt__verify_move(pool->verifier, known->items[i].at, known->items[i].kept, known->items[i].bytes);
+    pool->last_slot = slot;
+    return r == CUDA_SUCCESS ? tt__verify_soil(pool->verifier) : r;
+}
+
 /* Queues what comes before a launch: it restores `inout` buffers, and flushes. */
 static CUresult prepare(operands *out, tt__bench_pool *pool, const tt__timed *thing) {
     CUresult r = CUDA_SUCCESS;
-    if (pool->renews && !is_apart(pool, thing))
+    if (pool->strict && !is_apart(pool, thing))
+        r = forget(pool, thing);
+    else if (pool->renews && !is_apart(pool, thing))
         r = restore(pool, pool->slots.next, false);
     choose_operands(out, pool, thing);
     return r == CUDA_SUCCESS ? flush(pool) : r;
@@ -314,31 +350,83 @@ tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n) {
     return tt__cu_check(r, "a train of launches");
 }
 
-/* Copies the results of the verifier to a slot, or back. */
-static CUresult move_results(const tt__bench_pool *pool, size_t slot, int offset, bool back) {
-    const tt__verifier *v = pool->verifier;
+tt_status tt__pool_strict(tt__bench_pool *pool, bool strict) {
     CUresult r = CUDA_SUCCESS;
-    for (int i = 0; i < v->work.n && r == CUDA_SUCCESS; i++) {
-        const tt__array *a = &v->work.arrays[i];
-        CUdeviceptr there = place(pool, slot, i, offset), here = v->areas[i].operand;
-        if (tt__verify_is_result(a))
-            r = tt__verify_move(v, back ? here : there, back ? there : here, (size_t)tt__array_bytes(a));
-    }
-    return r;
+    pool->strict = strict && !pool->warm && pool->verifier->key;
+    if (pool->strict)
+        r = tt__verify_poison(pool->verifier);
+    for (size_t k = 0; k < pool->slots.n && r == CUDA_SUCCESS && pool->strict; k++)
+        r = move_results(pool, k, pool->verifier->work.offset, false);
+    return tt__cu_check(r, "preparing the arrays of strict launches");
 }
 
 tt_status tt__pool_verify(tt__bench_pool *pool, const tt__timed *thing, tt__trial *trial) {
     const size_t slot = pool->slots.next;
-    CUresult r = tt__verify_poison(pool->verifier);
-    if (r == CUDA_SUCCESS)
+    tt__verifier *v = pool->verifier;
+    CUresult r = CUDA_SUCCESS;
+    if (v->key) /* what an earlier kernel did to its inputs is not this one's fault */
+        r = restore(pool, slot, true);
+    if (r == CUDA_SUCCESS && !pool->strict)
+        r = tt__verify_poison(v);
+    if (r == CUDA_SUCCESS && !pool->strict)
         r = move_results(pool, slot, thing->offset, false);
+    if (r == CUDA_SUCCESS && v->key && !pool->strict)
+        r = tt__verify_soil(v);
     TT_TRY(tt__cu_check(r, "preparing a launch to verify"));
     TT_TRY(tt__pool_repeat(pool, thing, 1));
     r = pool->cu->cuStreamSynchronize(pool->stream);
     if (r == CUDA_SUCCESS)
         r = move_results(pool, slot, thing->offset, true);
     TT_TRY(tt__cu_check(r, "kernel"));
-    return tt__verify_results(pool->verifier, trial);
+    TT_TRY(tt__verify_results(v, trial));
+    if (v->key && trial->status != TT__TRIAL_OK)
+        r = restore(pool, slot, true);
+    return tt__cu_check(r, "restoring the inputs");
+}
+
+tt_status tt__variables_keep(tt__variables *out, const tt__driver *cu, const tt__kernel *kernel,
+                             const void *cubin, size_t n) {
+    tt__cubin_variable found;
+    size_t bytes = 0, most = 0, at = 0;
+    tt_status status = TT_OK;
+    *out = (tt__variables){0};
+    while (tt__cubin_next_variable(&found, TT__CUBIN_GLOBALS, cubin, n, &at))
+        most++;
+    if (most == 0)
+        return TT_OK;
+    out->items = calloc(most, sizeof *out->items);
+    if (!out->items)
+        return tt__fail_memory(most * sizeof *out->items);
+    for (at = 0; tt__cubin_next_variable(&found, TT__CUBIN_GLOBALS, cubin, n, &at);) {
+        CUdeviceptr address;
+        size_t size;
+        if (cu->cuLibraryGetGlobal(&address, &size, kernel->library, found.name) != CUDA_SUCCESS)
+            continue; /* the driver keeps it to itself */
+        out->items[out->n].at = address;
+        out->items[out->n].kept = bytes;
+        out->items[out->n++].bytes = size;
+        bytes += round_up(size);
+    }
+    if (out->n)
+        TT_GOTO(tt__cu_check(cu->cuMemAlloc(&out->kept, bytes), "cuMemAlloc (%zu bytes)", bytes));
+    for (size_t i = 0; i < out->n; i++) {
+        out->items[i].kept += out->kept;
+        TT_GOTO(tt__cu_check(
+            cu->cuMemcpyDtoDAsync(out->items[i].kept, out->items[i].at, out->items[i].bytes, NULL),
+            "keeping variables"));
+    }
+    TT_GOTO(tt__cu_check(cu->cuCtxSynchronize(), "keeping variables"));
+    return TT_OK;
+out:
+    tt__variables_free(out, cu);
+    return status;
+}
+
+void tt__variables_free(tt__variables *v, const tt__driver *cu) {
+    if (v->kept)
+        cu->cuMemFree(v->kept);
+    free(v->items);
+    *v = (tt__variables){0};
 }
 
 /* Reads what `flush` writes. The L2 cache then holds nothing else, and nothing that memory lacks. */

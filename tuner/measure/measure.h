@@ -39,6 +39,8 @@ typedef struct tt__bench_pool {
     size_t offsets[TT__OPERANDS_MAX]; /* of the buffers in a slot */
     tt__slots slots, copies;          /* copies: for a copy with buffers of its own, [src][dst] */
     bool stays;                       /* all launches use the same slot for now */
+    bool strict; /* each launch finds what the first one found: no results, and no shared memory of others */
+    size_t last_slot; /* of the launch before */
     bool warm;
     bool renews; /* there is an `inout` that must be restored before each launch; a matrix's values do not
                     matter */
@@ -57,6 +59,21 @@ tt_status tt__pool_open(tt__bench_pool *pool, tt__verifier *verifier, const tt__
 tt_status tt__pool_fill(tt__bench_pool *pool);
 void tt__pool_close(tt__bench_pool *pool);
 
+/* The __device__ variables of loaded code, and what was in them then. */
+typedef struct tt__variables {
+    size_t n;
+    struct {
+        CUdeviceptr at, kept;
+        size_t bytes;
+    } * items;
+    CUdeviceptr kept; /* 0: there are none */
+} tt__variables;
+
+/* Copies the variables that the driver finds. TT_E_NO_MEMORY, TT_E_CUDA: nothing is to be freed. */
+tt_status tt__variables_keep(tt__variables *out, const tt__driver *cu, const tt__kernel *kernel,
+                             const void *cubin, size_t n);
+void tt__variables_free(tt__variables *v, const tt__driver *cu);
+
 /* Enqueues one launch. operands[i] is the address of operand i's value, as in tt__kernel_launch. */
 typedef CUresult (*tt__enqueue_fn)(const void *self, void *const *operands, CUstream stream);
 
@@ -69,7 +86,8 @@ typedef struct tt__timed {
     bool copy;              /* it copies src to dst, with buffers of its own if the operation has others */
     tt__enqueue_fn enqueue; /* NULL: launch the kernel */
     const void *self;       /* of `enqueue` */
-    int n_enqueued;         /* number of kernels that `enqueue` queues */
+    const tt__variables *variables; /* that get back their values before each strict launch; may be NULL */
+    int n_enqueued;                 /* number of kernels that `enqueue` queues */
 } tt__timed;
 
 /* Launches n things in order, each in the next slot, and returns their times in us. `together`: they are
@@ -80,9 +98,10 @@ tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bo
 
 /* Queues n launches of a thing as they are timed, but without events. NULL: only what comes before each. */
 tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n);
+/* Strict from now on, or no longer: no slot holds results then. */
+tt_status tt__pool_strict(tt__bench_pool *pool, bool strict);
 /* Launches a thing once as it is timed, without events, and verifies what it leaves there, as tt__verify
- * does.
- */
+ * does. Inputs are among it, if a user's kernel is verified. */
 tt_status tt__pool_verify(tt__bench_pool *pool, const tt__timed *thing, tt__trial *trial);
 /* Does anything come before each launch: a flush, or the contents of buffers? */
 bool tt__pool_prepares(const tt__bench_pool *pool);

@@ -15,7 +15,10 @@
  *   where the arrays lie                    the first set is aligned to what is promised and to no more; the
  *                                           second as when timed, by default to 256 bytes
  *   how often, and after what, it runs      once before it is timed, and twice afterwards
- *   that it is verified at all              once, in the memory where it is timed, without guards
+ *   that it is verified at all              once, in the memory where it is timed, without guards; in strict
+ *                                           finals (tt__rounds) in half of the rounds
+ *   what others have left                   random bits in shared memory; in strict finals no results of other
+ *                                           launches, and the values that __device__ variables began with
  *   how long the arrays are                 a neighbouring problem, which fits no tile (kernels of users)
  *
  * Poison must be wrong in each byte, else a byte that a kernel leaves out might be right by luck. It must not
@@ -27,7 +30,8 @@
  * reference shows: it runs twice, on random bits and on their inverse, and what keeps both was not written.
  *
  * What is compared with lies in the same memory as everything else, so a wild write may hit it. A checksum of
- * it is looked at when a run was wrong, and the worker ends if that has changed.
+ * it is looked at when a run was wrong, and the worker ends if that has changed. A kernel might also find the
+ * right results there and copy them, so they are hidden by random bits.
  *
  * What this cannot find: a race that was not lost in any of the runs; dependence on what stays the same, as
  * on the lengths, where no neighbour is tried; a mistake that the reference shares; one that is smaller than
@@ -273,11 +277,12 @@ static CUresult compare(tt__verifier *v, int i, CUdeviceptr with, CUdeviceptr fo
     long long words = (long long)(area->bytes / 16), head = (long long)area->head, count = a->count;
     int type = a->type, size = a->elem_size;
     double most = area->tolerance, part = a->rel_tolerance;
+    unsigned key = with == area->reference ? v->key : 0;
     if (tt__verify_is_exact(a))
-        return tt__verify_launch(v, v->compare, words, (void *[]){&area->live, &with, &words, &found});
+        return tt__verify_launch(v, v->compare, words, (void *[]){&area->live, &with, &words, &key, &found});
     return tt__verify_launch(
         v, v->compare_numbers, words,
-        (void *[]){&area->live, &with, &words, &head, &count, &type, &size, &most, &part, &found});
+        (void *[]){&area->live, &with, &words, &head, &count, &type, &size, &most, &part, &key, &found});
 }
 
 CUresult tt__verify_area(tt__verifier *v, int i) {
@@ -334,6 +339,23 @@ static tt_status reference_leaves(tt__verifier *v, const tt__area *area, size_t 
     return TT_OK;
 }
 
+/* As `mix` of verify.cu. */
+static unsigned mix(uint64_t i, unsigned seed) {
+    unsigned h = (unsigned)i * 0x9e3779b1u ^ ((unsigned)(i >> 32) + seed) * 0x85ebca77u;
+    h = (h ^ (h >> 16)) * 0x7feb352du;
+    h = (h ^ (h >> 15)) * 0x846ca68bu;
+    return h ^ (h >> 16);
+}
+
+/* Reads bytes of what an area is compared with: the right results are hidden. */
+static tt_status read_right(tt__verifier *v, const tt__area *area, CUdeviceptr with, size_t at,
+                            unsigned char *out, size_t n) {
+    TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(out, with + at, n), "cuMemcpyDtoH"));
+    for (size_t k = 0; k < n && v->key && with == area->reference; k++)
+        out[k] ^= (unsigned char)(mix((at + k) / 4, v->key) >> 8 * ((at + k) % 4));
+    return TT_OK;
+}
+
 /* Says both values of a wrong element. */
 static tt_status explain_element(tt__verifier *v, int i, int64_t element, CUdeviceptr with,
                                  const tt__finding *found, tt__trial *trial) {
@@ -345,8 +367,7 @@ static tt_status explain_element(tt__verifier *v, int i, int64_t element, CUdevi
     CUdeviceptr offset = area->head + (CUdeviceptr)(element * a->elem_size);
     TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(elements[0], area->live + offset, (size_t)a->elem_size),
                         "cuMemcpyDtoH"));
-    TT_TRY(
-        tt__cu_check(v->cu->cuMemcpyDtoH(elements[1], with + offset, (size_t)a->elem_size), "cuMemcpyDtoH"));
+    TT_TRY(read_right(v, area, with, offset, elements[1], (size_t)a->elem_size));
     if (area->before && with != area->before) {
         TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(elements[2], area->before + offset, (size_t)a->elem_size),
                             "cuMemcpyDtoH"));
@@ -371,7 +392,7 @@ static tt_status find_byte(tt__verifier *v, const tt__area *area, const tt__find
     size_t word = found->first / 16 * 16, k = found->first % 16;
     if (with) {
         TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(is, area->live + word, 16), "cuMemcpyDtoH"));
-        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(should, with + word, 16), "cuMemcpyDtoH"));
+        TT_TRY(read_right(v, area, with, word, should, 16));
         while (k < 15 && is[k] == should[k])
             k++;
     }
@@ -438,9 +459,9 @@ CUresult tt__verify_poison(tt__verifier *v) {
         unsigned always, maybe, seed = tt__verify_seed(v, i) + 64;
         poison_bits(&v->work.arrays[i], &always, &maybe);
         if (area->written)
-            r = tt__verify_launch(
-                v, v->poison, words,
-                (void *[]){&area->live, &area->reference, &area->written, &words, &always, &maybe, &seed});
+            r = tt__verify_launch(v, v->poison, words,
+                                  (void *[]){&area->live, &area->reference, &area->written, &words, &always,
+                                             &maybe, &seed, &v->key});
         else if (area->reference && area->before)
             r = tt__verify_move(v, area->live, area->before, area->bytes);
         else if (area->live && v->work.arrays[i].direction != TT__IN &&
@@ -452,6 +473,13 @@ CUresult tt__verify_poison(tt__verifier *v) {
             r = tt__verifier_initial(v, i, area->live + area->head);
     }
     return r;
+}
+
+CUresult tt__verify_soil(tt__verifier *v) {
+    enum { THREADS = 1024 };
+    unsigned seed = v->soil_seed++;
+    return v->cu->cuLaunchKernel(v->soil, v->soil_blocks, 1, 1, THREADS, 1, 1, 4 * v->soil_words, v->stream,
+                                 (void *[]){&v->soil_words, &seed}, NULL);
 }
 
 /* The time between the events, unless the host took so long in between that it may count. */
@@ -466,6 +494,8 @@ static tt_status elapsed(const tt__verifier *v, double host_s, double *launch_us
 tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, tt__trial *trial,
                      double *launch_us) {
     TT_TRY(tt__cu_check(tt__verify_poison(v), "tt_poison"));
+    if (v->key)
+        TT_TRY(tt__cu_check(tt__verify_soil(v), "tt_soil"));
     const double begin_s = tt__now_s();
     if (launch_us)
         TT_TRY(tt__cu_check(v->cu->cuEventRecord(v->events[0], v->stream), "cuEventRecord"));

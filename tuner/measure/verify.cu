@@ -13,6 +13,32 @@ static __device__ unsigned int mix(u64 i, unsigned int seed) {
 #define GRID_STRIDE(i, n)                                                                                    \
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < (u64)(n); i += (u64)gridDim.x * blockDim.x)
 
+// What a word of the right results is hidden with, so that no kernel finds them in memory and copies them. Key 0: nothing.
+static __device__ unsigned int hidden(u64 word, unsigned int key) {
+    return key ? mix(word, key) : 0;
+}
+
+static __device__ uint4 shown(uint4 v, u64 i, unsigned int key) {
+    v.x ^= hidden(4 * i, key);
+    v.y ^= hidden(4 * i + 1, key);
+    v.z ^= hidden(4 * i + 2, key);
+    v.w ^= hidden(4 * i + 3, key);
+    return v;
+}
+
+// Hides words or, once more, shows them.
+extern "C" __global__ void tt_hide(unsigned int *words, long long n, unsigned int key) {
+    GRID_STRIDE(i, n) words[i] ^= hidden(i, key);
+}
+
+// Leaves random bits in the shared memory of a multiprocessor.
+extern "C" __global__ void tt_soil(unsigned int words, unsigned int seed) {
+    extern __shared__ unsigned int soil[];
+    volatile unsigned int *at = soil;
+    for (unsigned int i = threadIdx.x; i < words; i += blockDim.x)
+        at[i] = mix(i, seed + blockIdx.x);
+}
+
 // The result of comparing an array.
 typedef struct finding {
     u64 n;     // 16-byte words that are wrong
@@ -88,10 +114,10 @@ static __device__ unsigned int spread(unsigned int bits) {
 // some of those of `maybe`. Nothing but the reference and the seed tells which. All other bytes get the value that they
 // must keep.
 extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigned short *written, long long n,
-                                     unsigned int always, unsigned int maybe, unsigned int seed) {
+                                     unsigned int always, unsigned int maybe, unsigned int seed, unsigned int key) {
     GRID_STRIDE(i, n) {
         const unsigned int bits = written[i];
-        uint4 v = ref[i];
+        uint4 v = shown(ref[i], i, key);
         v.x ^= spread(bits) & (always | (mix(4 * i, seed) & maybe));
         v.y ^= spread(bits >> 4) & (always | (mix(4 * i + 1, seed) & maybe));
         v.z ^= spread(bits >> 8) & (always | (mix(4 * i + 2, seed) & maybe));
@@ -100,10 +126,10 @@ extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigne
     }
 }
 
-// Finds 16-byte words that differ.
-extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long n, finding *f) {
+// Finds 16-byte words that differ. `b` is hidden with the key.
+extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long n, unsigned int key, finding *f) {
     GRID_STRIDE(i, n) {
-        const uint4 x = a[i], y = b[i];
+        const uint4 x = a[i], y = shown(b[i], i, key);
         if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w)
             found(f, 16 * i);
     }
@@ -304,21 +330,33 @@ extern "C" __global__ void tt_telling(const void *array, long long n, int type, 
         atomicAdd(&out[1], tell);
 }
 
+static __device__ unsigned char shown_byte(const unsigned char *area, long long at, unsigned int key) {
+    return (unsigned char)(area[at] ^ hidden(at / 4, key) >> 8 * (at % 4));
+}
+
+static __device__ double shown_number(const unsigned char *area, long long at, int type, int size, unsigned int key) {
+    u64 bits = 0;
+    for (int k = 0; k < size; k++)
+        bits |= (u64)shown_byte(area, at + k, key) << 8 * k;
+    return number(&bits, 0, type);
+}
+
 // As tt_compare, for an array that starts `head` bytes after the start of its area. Its elements may differ by the
 // tolerance. All bytes around them must be equal.
 extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, long long n, long long head,
                                               long long count, int type, int size, double abs_tolerance,
-                                              double rel_tolerance, finding *f) {
+                                              double rel_tolerance, unsigned int key, finding *f) {
     const unsigned char *as = (const unsigned char *)a, *bs = (const unsigned char *)b;
     GRID_STRIDE(i, n) {
-        const uint4 x = a[i], y = b[i];
+        const uint4 x = a[i], y = shown(b[i], i, key);
         if (x.x == y.x && x.y == y.y && x.z == y.z && x.w == y.w)
             continue;
         for (long long byte = 16 * (long long)i; byte < 16 * (long long)i + 16; byte++) {
             const long long element = (byte - head) / size;
             const bool inside = byte >= head && element < count;
-            if (as[byte] == bs[byte] ||
-                (inside && close(number(as + head, element, type), number(bs + head, element, type), abs_tolerance,
+            if (as[byte] == shown_byte(bs, byte, key) ||
+                (inside && close(number(as + head, element, type),
+                                 shown_number(bs, head + element * size, type, size, key), abs_tolerance,
                                  rel_tolerance)))
                 continue;
             found(f, byte);

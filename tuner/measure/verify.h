@@ -34,14 +34,17 @@ typedef struct tt__verifier {
     tt__workload work;
     tt__data_set set;
     unsigned salt; /* of everything that a kernel must not depend on; it differs from run to run */
-    bool shows;    /* the guards of inputs hold what a trial sees, not what the reference saw */
+    unsigned key;  /* the right results are hidden with it; 0: they are not, for built-in operations */
+    unsigned soil_words, soil_blocks; /* shared memory of a multiprocessor, and how many there are */
+    unsigned soil_seed;               /* of the next bits that are left there */
+    bool shows; /* the guards of inputs hold what a trial sees, not what the reference saw */
     tt__area areas[TT__OPERANDS_MAX];
     void *operands[TT__OPERANDS_MAX]; /* of tt__kernel_launch */
     CUdeviceptr findings;
     CUevent events[2]; /* around the launch of the kernel; the CPU stand-in knows them by their flag */
     CUlibrary library;
     CUfunction fill, check_fill, guard, numbers, squares, sample, written, survey, telling, poison, compare,
-        compare_numbers, spread, sum;
+        compare_numbers, spread, sum, hide, soil;
     uint64_t kept; /* checksum of all data that runs are compared with */
     char
         notes[TT__REASON_MAX * 2]; /* what the results of the reference leave unchecked, a line each; or "" */
@@ -73,6 +76,8 @@ tt_status tt__verify(tt__verifier *v, const tt__kernel *kernel, const tt__launch
 /* The two parts of that around the launch: queues restoring `inout` and poisoning results; compares what is
  * there then. */
 CUresult tt__verify_poison(tt__verifier *v);
+/* Queues filling the shared memory of all multiprocessors with random bits. */
+CUresult tt__verify_soil(tt__verifier *v);
 tt_status tt__verify_results(tt__verifier *v, tt__trial *trial);
 /* Runs the kernel of `verify` on the results. The trial is a wrong_result if the error exceeds the limit.
  * TT_E_CUDA as above. */

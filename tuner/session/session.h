@@ -21,6 +21,7 @@ typedef struct tt__tune_call {
     const tt__template_set *templates; /* templates of the problems' operations, and of the copy; borrowed */
     bool stored;         /* nothing is searched: problems without a winner that still holds have none */
     bool defaults_only;  /* each template's default, which enters the finals however slow it is */
+    bool strict;         /* finals trust no kernel (tt__rounds) */
     bool only_finals;    /* no new trials, and finals even where a valid winner is stored */
     tt__space_part part; /* of each space that is tried */
     tt__objective objective;

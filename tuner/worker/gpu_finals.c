@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "tuner/farm/wire.h"
 #include "tuner/measure/stats.h"
 #include "tuner/worker/gpu_energy.h"
@@ -25,7 +26,13 @@ static tt_status read_finals(const tt__str *request, size_t at, tt__gpu_finals *
     return TT_OK;
 }
 
+static void forget_variables(tt__gpu_state *g, tt__gpu_finals *f) {
+    for (int i = 0; i < f->n; i++)
+        tt__variables_free(&f->variables[i], g->cu);
+}
+
 static void unload_finals(tt__gpu_state *g, tt__gpu_finals *f) {
+    forget_variables(g, f);
     for (int i = 0; i < f->n_loaded; i++)
         tt__kernel_unload(&f->loaded[i], g->cu);
     free(f->loaded);
@@ -35,6 +42,7 @@ static void unload_finals(tt__gpu_state *g, tt__gpu_finals *f) {
 
 /* Loads in the given order. Earlier loads stay, so that new kernels get other addresses. */
 static tt_status load_finals(tt__gpu_state *g, tt__gpu_finals *f, const int *order) {
+    forget_variables(g, f);
     f->kernels = f->loaded + f->n_loaded;
     f->n_loaded += f->n;
     for (int k = 0; k < f->n; k++) {
@@ -42,6 +50,9 @@ static tt_status load_finals(tt__gpu_state *g, tt__gpu_finals *f, const int *ord
         TT_TRY(tt__kernel_load(&f->kernels[i], g->cu, f->cubins[i], f->m[i].cubin_size, &f->m[i].symbols,
                                &f->m[i].launch));
         TT_TRY(tt__verifier_constants(&g->verifier, &f->kernels[i]));
+        if (g->pool.strict)
+            TT_TRY(tt__variables_keep(&f->variables[i], g->cu, &f->kernels[i], f->cubins[i],
+                                      f->m[i].cubin_size));
     }
     return TT_OK;
 }
@@ -57,12 +68,65 @@ static void shuffle(int *order, int n, uint32_t *state) {
     }
 }
 
+static tt__timed timed(const tt__gpu_finals *f, int i) {
+    tt__timed thing = tt__gpu_timed(&f->kernels[i], &f->m[i]);
+    thing.variables = &f->variables[i];
+    return thing;
+}
+
+/* Verifies one more launch of a finalist, unless results go with each configuration. */
+static tt_status verify(tt__gpu_state *g, tt__gpu_finals *f, int i, const char *when) {
+    tt__trial *trial = &f->trials[i];
+    char why[TT__REASON_MAX];
+    const tt__timed thing = timed(f, i);
+    if (trial->status != TT__TRIAL_OK || f->m[i].copy || g->verifier.work.per_config ||
+        g->verifier.work.has_verify)
+        return TT_OK;
+    TT_TRY(tt__pool_verify(&g->pool, &thing, trial));
+    if (trial->status == TT__TRIAL_OK)
+        return TT_OK;
+    tt__copy(why, sizeof why, trial->reason);
+    tt__format(trial->reason, sizeof trial->reason, "right at first, but wrong %s: %s", when, why);
+    return TT_OK;
+}
+
+/* Verifies some launches among the timed ones, which are alike, so that no kernel can tell which: a race that
+ * is usually right is lost in one of them. */
+static tt_status verify_some(tt__gpu_state *g, tt__gpu_finals *f) {
+    for (int i = 0; i < f->n && g->pool.strict; i++) {
+        f->chance = f->chance * 1664525u + 1013904223u;
+        if (f->chance >> 31)
+            TT_TRY(verify(g, f, i, "in a later launch"));
+    }
+    return TT_OK;
+}
+
+/* Verifies after many launches that were not reset: a kernel may count them. */
+static tt_status verify_worn(tt__gpu_state *g, tt__gpu_finals *f) {
+    enum { LAUNCHES_MAX = 256, LAUNCHES_MIN = 4 };
+    static const double worth_us = 20e3;
+    if (!g->pool.strict)
+        return TT_OK;
+    TT_TRY(tt__pool_strict(&g->pool, false));
+    for (int i = 0; i < f->n; i++) {
+        const tt__timed thing = timed(f, i);
+        const double fit = worth_us / (f->trials[i].time_us + 1);
+        TT_TRY(tt__pool_repeat(&g->pool, &thing,
+                               fit > LAUNCHES_MAX   ? LAUNCHES_MAX
+                               : fit < LAUNCHES_MIN ? LAUNCHES_MIN
+                                                    : (int)fit));
+        TT_TRY(tt__cu_check(g->cu->cuStreamSynchronize(g->stream), "many launches"));
+        TT_TRY(verify(g, f, i, "after many launches"));
+    }
+    return TT_OK;
+}
+
 /* Times all finalists once, in the given order. */
 static tt_status run_lap(tt__gpu_state *g, tt__gpu_finals *f, const int *order, float *us) {
     tt__timed things[TT__FINALISTS_MAX];
     CUresult failed;
     for (int k = 0; k < f->n; k++)
-        things[k] = tt__gpu_timed(&f->kernels[order[k]], &f->m[order[k]]);
+        things[k] = timed(f, order[k]);
     TT_TRY(tt__gpu_time_steadily(g, things, f->n, true, us, &failed));
     return tt__cu_check(failed, "launch in the finals");
 }
@@ -77,6 +141,7 @@ static tt_status run_round(tt__gpu_state *g, tt__gpu_finals *f, int round, int l
         for (int k = 0; k < f->n; k++)
             f->of_round[order[k]][lap] = us[k];
     }
+    TT_TRY(verify_some(g, f));
     for (int i = 0; i < f->n; i++)
         f->trials[i].samples_us[round] = (float)tt__midmean(f->of_round[i], (size_t)laps);
     return TT_OK;
@@ -86,6 +151,8 @@ static tt_status run_rounds(tt__gpu_state *g, tt__gpu_finals *f, const tt__round
     int order[TT__FINALISTS_MAX], rounds = r->least, laps = 1;
     float us[TT__FINALISTS_MAX];
     uint32_t state = 1;
+    f->chance = g->verifier.salt;
+    TT_TRY(tt__pool_strict(&g->pool, r->strict));
     for (int i = 0; i < f->n; i++)
         order[i] = i;
     for (int load = 0, round = 0; load < r->loads; load++) {
@@ -107,6 +174,10 @@ static tt_status run_rounds(tt__gpu_state *g, tt__gpu_finals *f, const tt__round
         f->trials[i].static_shared_bytes = f->kernels[i].static_shared_bytes;
         f->trials[i].time_us = tt__round_us(tt__median(f->trials[i].samples_us, (size_t)rounds));
     }
+    TT_TRY(verify_worn(g, f));
+    for (int i = 0; i < f->n; i++)
+        if (f->trials[i].status != TT__TRIAL_OK)
+            f->trials[i].n_samples = 0, f->trials[i].time_us = 0;
     return TT_OK;
 }
 
@@ -138,6 +209,7 @@ tt_status tt__gpu_finals_run(tt__gpu_state *g, const tt__str *request, tt__gpu_f
         f->loaded ? read_finals(request, at, f) : tt__fail_memory(n_kernels * sizeof *f->loaded);
     if (status == TT_OK)
         status = run_rounds(g, f, r);
+    tt__pool_strict(&g->pool, false);
     if (status == TT_OK && head->train_s > 0)
         status = run_trains(g, f, head->train_s);
     unload_finals(g, f);

@@ -13,6 +13,8 @@ typedef struct tt__gpu_finals {
     const void *cubins[TT__FINALISTS_MAX]; /* they point into the request */
     int n_loaded;
     tt__kernel *loaded, *kernels; /* all of them, and those of the last load */
+    tt__variables variables[TT__FINALISTS_MAX]; /* of the last load, if the rounds are strict */
+    uint32_t chance;
     tt__trial trials[TT__FINALISTS_MAX];
     float of_round[TT__FINALISTS_MAX][TT__LAPS_MAX];
 } tt__gpu_finals;

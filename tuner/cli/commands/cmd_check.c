@@ -150,14 +150,14 @@ static tt_status fit_one(examined *e, const tt__str *cubin, const char *kernel, 
 /* A configuration may leave a constant out. The driver finds one by its whole name first. */
 static tt_status fit_constants(examined *e, const tt__str *cubin) {
     tt__workload *w = malloc(sizeof *w); /* large for a stack */
-    tt__cubin_constant c;
+    tt__cubin_variable c;
     tt_status status = w ? tt__workload_arrays(w, e->t, &e->gpu, &e->p, NULL) : tt__fail_memory(sizeof *w);
     for (int i = 0; status == TT_OK && i < w->n; i++) {
         const tt__array *a = &w->arrays[i];
         const size_t bytes = (size_t)tt__array_bytes(a);
         size_t has = bytes, n;
         bool whole = a->direction != TT__CONSTANT;
-        for (size_t at = 0; !whole && tt__cubin_next_constant(&c, cubin->text, cubin->len, &at);) {
+        for (size_t at = 0; !whole && tt__cubin_next_variable(&c, TT__CUBIN_CONSTANTS, cubin->text, cubin->len, &at);) {
             const char *name = tt__cubin_plain_name(c.name, &n);
             if (tt__word_is(name, n, a->name)) {
                 has = c.bytes;

@@ -19,8 +19,9 @@
 
 enum { EXIT_FASTER = 0, EXIT_NOT_FASTER = 1, EXIT_WRONG = 5, EXIT_UNKNOWN = 6 };
 
-/* Two measurements of the same kernel differ by less. A candidate must be faster by more, with its whole
- * interval. */
+/* Two measurements of the same kernel differ by less. A candidate is faster if its whole interval is above
+ * this, and not faster if that is below, or if the median is not above 1. So a pair whose ratio is near the
+ * margin cannot be told, but is never faster once and not faster another time. */
 static const double margin = 1.005;
 
 static const char base_name[] = "reference", candidate_name[] = "candidate";
@@ -191,7 +192,7 @@ typedef struct contest {
 
 static tt_status take_final(void *user, const tt__trial_row *row) {
     contest *c = user;
-    if (row->run_id == c->run_id && row->trial->status == TT__TRIAL_OK)
+    if (row->run_id == c->run_id)
         *(strcmp(row->kernel, base_name) == 0 ? &c->base : &c->candidate) = *row->trial;
     return TT_OK;
 }
@@ -241,7 +242,8 @@ static tt_status hold(contest *c, judge *j, tt_ctx *ctx, const tt_tune_opts *opt
     own.should_stop = should_stop;
     own.user = &m;
     tt_status status = tt__tune(
-        &report, ctx, &(tt__tune_call){.n = 1, .problems = p, .templates = &set, .defaults_only = true},
+        &report, ctx,
+        &(tt__tune_call){.n = 1, .problems = p, .templates = &set, .defaults_only = true, .strict = true},
         &(tt__tune_question){after, c}, &own);
     if (report)
         tt__copy(j->gpu, sizeof j->gpu, report->gpu);
@@ -314,9 +316,9 @@ static void compare(judgement *out, const contest *c) {
         return;
     }
     out->ratio = tt__paired_ratio(a->samples_us, b->samples_us, (size_t)a->n_samples);
-    out->code = out->ratio.low > margin       ? EXIT_FASTER
-                : out->ratio.median <= margin ? EXIT_NOT_FASTER
-                                              : EXIT_UNKNOWN;
+    out->code = out->ratio.low > margin                               ? EXIT_FASTER
+                : out->ratio.median <= 1 || out->ratio.high <= margin ? EXIT_NOT_FASTER
+                                                                      : EXIT_UNKNOWN;
     if (out->code == EXIT_UNKNOWN)
         tt__copy(out->reason, sizeof out->reason, "the noise is larger than the difference");
 }
