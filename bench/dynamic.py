@@ -98,7 +98,7 @@ def with_torch(args):
     import pytorch
     import tiletune
     import torch
-    tiletune.configure(db=":memory:")
+    tiletune.configure(db=args.db)
     result = {"gpu": torch.cuda.get_device_name(0), "torch": torch.__version__, "kinds": {}}
     print(f"{result['gpu']}, PyTorch {torch.__version__}, {args.shapes} shapes of each kind, seed {args.seed}")
     for kind, (elem_size, _) in KINDS.items():
@@ -156,7 +156,7 @@ def call_in_c(args):
     check(cuda.cuDevicePrimaryCtxRetain(C.byref(context), device), "cuDevicePrimaryCtxRetain")
     check(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent")
     check(cuda.cuDeviceGetName(name, 96, device), "cuDeviceGetName")
-    ctx = permute.opened(lib, ":memory:")
+    ctx = permute.opened(lib, args.db)
     result = {"gpu": name.value.decode(), "kinds": {}}
     for kind, (elem_size, _) in KINDS.items():
         cases = shapes_of(kind, args)
@@ -164,23 +164,29 @@ def call_in_c(args):
         of, to = C.c_uint64(), C.c_uint64()
         for p in (of, to):
             check(cuda.cuMemAlloc_v2(C.byref(p), C.c_size_t(most)), "cuMemAlloc")
-        extra, memory = [], resident_kb()
+        extra, best, memory = [], [], resident_kb()
+        choice = (C.c_uint64 * 8)(64)  # the head of a tt_choice
         for i, (dims, axes) in enumerate(cases):
             p = permute.Permutation(C.sizeof(permute.Permutation), len(dims), elem_size, (C.c_int64 * len(dims))(*dims),
                                     (C.c_int * len(axes))(*axes), None, 0, 0)
-            took = []
+            problem = permute.Problem(size=C.sizeof(permute.Problem), permutation=C.pointer(p))
+            begin = time.perf_counter()
+            check(lib.tt_best(choice, ctx, C.byref(problem)), lambda: lib.tt_last_error().decode())
+            took = [time.perf_counter() - begin]
             for _ in range(3):
                 begin = time.perf_counter()
                 check(lib.tt_permute(ctx, C.byref(p), to, of, None), lambda: lib.tt_last_error().decode())
                 took.append((time.perf_counter() - begin) * 1e6)
                 check(cuda.cuCtxSynchronize(), "cuCtxSynchronize")
             if i:
-                extra.append(took[0] - min(took[1:]))
+                best.append(took[0] * 1e6)
+                extra.append(took[1] - min(took[2:]))
         for p in (of, to):
             check(cuda.cuMemFree_v2(p), "cuMemFree")
-        row = {"new_shape": figures(extra), "grown_kb": resident_kb() - memory}
+        row = {"new_shape": figures(extra), "tt_best": figures(best), "grown_kb": resident_kb() - memory}
         print(f"{kind:30} {len(cases) - 1} shapes: a new one takes {row['new_shape']['median_us']} us more than a known one, "
-              f"99th percentile {row['new_shape']['p99_us']} us", flush=True)
+              f"99th percentile {row['new_shape']['p99_us']} us; tt_best {row['tt_best']['median_us']} us, "
+              f"99th percentile {row['tt_best']['p99_us']} us", flush=True)
         result["kinds"][kind] = row
     lib.tt_close(C.byref(ctx))
     write(args, result)
@@ -195,6 +201,7 @@ def write(args, result):
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--c", metavar="BUILD", help="the library of this build folder, without PyTorch")
+    a.add_argument("--db", default=":memory:")
     a.add_argument("--shapes", type=int, default=200, help="of each kind")
     a.add_argument("--seed", type=int, default=1)
     a.add_argument("--most", type=int, default=1 << 20, help="the largest size of a dimension; at least 64")
