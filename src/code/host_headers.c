@@ -62,6 +62,7 @@
     "const T &min(const T &a, const T &b) { return b < a ? b : a; }\ntemplate <class T> __device__ "         \
     "constexpr const T &max(const T &a, const T &b) { return a < b ? b : a; }\n}}\n#endif\nnamespace std { " \
     "using namespace cuda::std; }\n"
+#define FILES "#pragma once\ntypedef struct _IO_FILE FILE;\n"
 /* Of the driver's header, the types that kernels take. */
 #define DRIVER                                                                                               \
     "#pragma once\ntypedef unsigned int cuuint32_t;\ntypedef unsigned long long cuuint64_t;\n"               \
@@ -69,6 +70,7 @@
     "struct __align__(64) CUtensorMap_st { unsigned long long opaque[16]; };\n"                              \
     "typedef struct CUtensorMap_st CUtensorMap;\n"
 
+/* Of others that functions of the host need, nothing is left. */
 #define HEADERS(X)                                                                                           \
     X("cuda.h", DRIVER)                                                                                      \
     X("cuda_runtime.h", "")                                                                                  \
@@ -76,8 +78,8 @@
     X("device_launch_parameters.h", "")                                                                      \
     X("assert.h", "")                                                                                        \
     X("cassert", OWN("cassert"))                                                                             \
-    X("stdio.h", "")                                                                                         \
-    X("cstdio", "")                                                                                          \
+    X("stdio.h", FILES)                                                                                      \
+    X("cstdio", FILES)                                                                                       \
     X("stdlib.h", "")                                                                                        \
     X("cstdlib", OWN("cstdlib"))                                                                             \
     X("stdbool.h", "")                                                                                       \
@@ -117,10 +119,87 @@
     X("sstream", OWN("sstream"))                                                                             \
     X("stdexcept", OWN("stdexcept"))                                                                         \
     X("string", OWN("string"))                                                                               \
-    X("sys/time.h", "")                                                                                      \
     X("time.h", "")                                                                                          \
     X("unordered_map", OWN("unordered_map"))                                                                 \
     X("vector", OWN("vector"))                                                                               \
+    X("bitset", OWN("bitset"))                                                                               \
+    X("cctype", OWN("cctype"))                                                                               \
+    X("cerrno", OWN("cerrno"))                                                                               \
+    X("clocale", OWN("clocale"))                                                                             \
+    X("condition_variable", OWN("condition_variable"))                                                       \
+    X("csignal", OWN("csignal"))                                                                             \
+    X("cstdarg", OWN("cstdarg"))                                                                             \
+    X("ctime", OWN("ctime"))                                                                                 \
+    X("deque", OWN("deque"))                                                                                 \
+    X("exception", OWN("exception"))                                                                         \
+    X("filesystem", OWN("filesystem"))                                                                       \
+    X("forward_list", OWN("forward_list"))                                                                   \
+    X("future", OWN("future"))                                                                               \
+    X("ios", OWN("ios"))                                                                                     \
+    X("iosfwd", OWN("iosfwd"))                                                                               \
+    X("istream", OWN("istream"))                                                                             \
+    X("iterator", OWN("iterator"))                                                                           \
+    X("list", OWN("list"))                                                                                   \
+    X("locale", OWN("locale"))                                                                               \
+    X("mutex", OWN("mutex"))                                                                                 \
+    X("new", OWN("new"))                                                                                     \
+    X("ostream", OWN("ostream"))                                                                             \
+    X("queue", OWN("queue"))                                                                                 \
+    X("regex", OWN("regex"))                                                                                 \
+    X("set", OWN("set"))                                                                                     \
+    X("shared_mutex", OWN("shared_mutex"))                                                                   \
+    X("stack", OWN("stack"))                                                                                 \
+    X("streambuf", OWN("streambuf"))                                                                         \
+    X("string_view", OWN("string_view"))                                                                     \
+    X("system_error", OWN("system_error"))                                                                   \
+    X("thread", OWN("thread"))                                                                               \
+    X("typeindex", OWN("typeindex"))                                                                         \
+    X("typeinfo", OWN("typeinfo"))                                                                           \
+    X("unordered_set", OWN("unordered_set"))                                                                 \
+    X("valarray", OWN("valarray"))                                                                           \
+    X("variant", OWN("variant"))                                                                             \
+    X("ctype.h", "")                                                                                         \
+    X("errno.h", "")                                                                                         \
+    X("fcntl.h", "")                                                                                         \
+    X("getopt.h", "")                                                                                        \
+    X("memory.h", "")                                                                                        \
+    X("omp.h", "")                                                                                           \
+    X("signal.h", "")                                                                                        \
+    X("stdarg.h", "")                                                                                        \
+    X("unistd.h", "")                                                                                        \
+    X("builtin_types.h", "")                                                                                 \
+    X("cublas.h", "")                                                                                        \
+    X("cublasLt.h", "")                                                                                      \
+    X("cublasXt.h", "")                                                                                      \
+    X("cublas_api.h", "")                                                                                    \
+    X("cublas_v2.h", "")                                                                                     \
+    X("cudaProfiler.h", "")                                                                                  \
+    X("cudaTypedefs.h", "")                                                                                  \
+    X("cuda_profiler_api.h", "")                                                                             \
+    X("cudnn.h", "")                                                                                         \
+    X("cufft.h", "")                                                                                         \
+    X("cufftXt.h", "")                                                                                       \
+    X("curand.h", "")                                                                                        \
+    X("cusolverDn.h", "")                                                                                    \
+    X("cusolverSp.h", "")                                                                                    \
+    X("cusparse.h", "")                                                                                      \
+    X("device_functions.h", "")                                                                              \
+    X("driver_types.h", "")                                                                                  \
+    X("host_defines.h", "")                                                                                  \
+    X("library_types.h", "")                                                                                 \
+    X("nccl.h", "")                                                                                          \
+    X("nvToolsExt.h", "")                                                                                    \
+    X("nvml.h", "")                                                                                          \
+    X("nvrtc.h", "")                                                                                         \
+    X("vector_functions.h", "")                                                                              \
+    X("vector_types.h", "")                                                                                  \
+    X("thrust/device_ptr.h", "")                                                                             \
+    X("thrust/device_vector.h", "")                                                                          \
+    X("thrust/host_vector.h", "")                                                                            \
+    X("helper_cuda.h", "")                                                                                   \
+    X("helper_functions.h", "")                                                                              \
+    X("helper_string.h", "")                                                                                 \
+    X("helper_timer.h", "")                                                                                  \
     X("cub/cub.cuh", CUB)
 
 /* Values are divisions: NVRTC has no builtins for them, and a constant expression may hold a division. */
@@ -128,6 +207,7 @@ const tt__host_macro tt__host_macros[] = {{"INFINITY", "(1.0f / 0.0f)"},
                                           {"NAN", "(0.0f / 0.0f)"},
                                           {"HUGE_VALF", "(1.0f / 0.0f)"},
                                           {"HUGE_VAL", "(1.0 / 0.0)"},
+                                          {"__extension__", ""},
                                           {NULL, NULL}};
 
 const tt__host_macro tt__host_types[] = {{"uint", "unsigned int"},

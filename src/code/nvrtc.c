@@ -231,9 +231,8 @@ static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *
         header ? (int)strcspn(error, "\n") : 1200, error,
         header
             ? ": NVRTC has its own headers and those of a CUDA Toolkit of its version (CUDA_HOME names it). "
-              "#include \"FILE\" takes in a file beside the kernel or in a folder of `//@ include`. Headers "
-              "of the "
-              "host, as vector or iostream, have to go"
+              "#include \"FILE\" takes in a file beside the kernel or in a folder of `//@ include`. If only "
+              "functions of the host need this header, put an empty file of its name into such a folder"
             : "");
     free(log);
     return TT_E_COMPILE;
@@ -302,7 +301,7 @@ static bool is_ours(const char *option, const char *kind) {
 static bool includes_files(const char *text) {
     for (const char *at = text; (at = strstr(at, "include"));) {
         at += strlen("include");
-        if (at[strspn(at, " \t")] == '<')
+        if (strchr("<\"", at[strspn(at, " \t")]) && at[strspn(at, " \t")])
             return true;
     }
     return false;
@@ -458,15 +457,18 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
      * less time and makes the same code. A source that needs them, or an older NVRTC, fails at once and is
      * compiled again without it. Code for nvcc has functions that are not said to be for the device, and
      * would be for both. */
-    argv[argc] = "--minimal";
-    status = compile(out, &p, argv, argc + 1, &refused);
-    if (refused == HOST_FUNCTION) {
-        argv[argc++] = "--device-as-default-execution-space";
+    for (bool minimal = true, for_device = false;;) {
         argv[argc] = "--minimal";
-        status = compile(out, &p, argv, argc + 1, &refused);
+        status = compile(out, &p, argv, argc + minimal, &refused);
+        if (refused == HOST_FUNCTION && !for_device) {
+            argv[argc++] = "--device-as-default-execution-space";
+            for_device = true;
+        } else if (refused && minimal) {
+            minimal = false;
+        } else {
+            break;
+        }
     }
-    if (refused)
-        status = compile(out, &p, argv, argc, &refused);
 out:
     tt__str_free(&text);
     tt__str_free(&folders);

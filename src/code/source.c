@@ -300,25 +300,341 @@ static bool is_of_host(const char *from, const char *to) {
     return launch && launch < to;
 }
 
-/* A function outside of others that is for the host only, by what it has, is blanked. */
-static tt_status drop_host(changes *c) {
-    for (const char *at = c->bare; (at = strchr(at, '{'));) {
-        const char *end = behind(at), *start = statement(c->bare, at), *head = start;
-        const char *close = at;
-        while (close > start && strchr(" \t\r\n", close[-1]))
-            close--;
+/* Headers of libraries that kernels hardly need, and NVRTC cannot compile. */
+static tt_status drop_includes(changes *c) {
+    static const char *const folders[] = {"ATen/",   "absl/",  "boost/",   "c10/",      "gtest/", "hip/",
+                                          "hipcub/", "nvtx3/", "opencv2/", "pybind11/", "sys/",   "torch/"};
+    tt__cxx_lines lines = {.source = c->source};
+    while (tt__cxx_next_line(&lines)) {
+        const char *at = lines.at + strspn(lines.at, " \t"), *from = c->bare + (lines.at - c->source);
+        if (lines.inside != TT__CXX_CODE || *at != '#')
+            continue;
+        at += 1 + strspn(at + 1, " \t");
+        if (!tt__word_is(at, word_length(at), "include"))
+            continue;
+        at += 7 + strspn(at + 7, " \t");
+        for (size_t i = 0; i < TT__COUNT(folders) && (*at == '<' || *at == '"'); i++)
+            if (is_ours(at + 1, folders[i]))
+                TT_TRY(change(c, from, from + lines.n, NULL, 0));
+    }
+    return TT_OK;
+}
+
+/* What may go if nothing that stays names it: a function or a variable of the host, a struct. A macro stays,
+ * but what it names counts only if it is named itself. */
+typedef struct part {
+    const char *name, *from, *to;
+    size_t n_name;
+    bool of_host, macro, reached;
+} part;
+
+typedef struct parts {
+    const char *source, *bare;
+    bool pastes; /* macros make names */
+    size_t n, n_todo;
+    part *part;   /* by place, then sorted by name */
+    size_t *todo; /* reached, and not yet read */
+} parts;
+
+static tt_status add_part(parts *p, part what) {
+    TT_TRY(TT__GROW(p->part, p->n));
+    p->part[p->n++] = what;
+    return TT_OK;
+}
+
+static const char *last_code(const char *start, const char *end) {
+    while (end > start && strchr(" \t\r\n", end[-1]))
+        end--;
+    return end;
+}
+
+/* The word that ends at `end`, blanks apart. */
+static const char *word_before(const char *start, const char *end, size_t *n) {
+    const char *to = last_code(start, end), *from = to;
+    while (from > start && tt__is_word_char(from[-1]))
+        from--;
+    *n = (size_t)(to - from);
+    return from;
+}
+
+/* Where the bracket opens that closes before `end`. */
+static const char *opening(const char *start, const char *end) {
+    int depth = 0;
+    while (end-- > start) {
+        depth += (*end == ')') - (*end == '(');
+        if (depth == 0)
+            return end;
+    }
+    return NULL;
+}
+
+static bool has_any(const char *from, const char *to, const char *const *words, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (has_word(from, to, words[i]))
+            return true;
+    return false;
+}
+
+static const char *const of_device[] = {"__device__", "__global__", "__constant__", "__shared__",
+                                        "__managed__"};
+
+/* A definition `TYPE NAME(...) {`. Constructors and operators are not named where they are used. */
+static tt_status add_function(parts *p, const char *start, const char *brace, const char *end, bool member) {
+    const char *close = last_code(start, brace), *open = opening(start, close);
+    size_t n = 0, n_type = 0;
+    const char *name = open ? word_before(start, open, &n) : NULL;
+    start += strspn(start, " \t\r\n");
+    if (!name || n == 0 || has_word(start, open, "operator"))
+        return TT_OK;
+    const bool device = has_any(start, brace, of_device, TT__COUNT(of_device));
+    const bool of_host = !device && (tt__word_is(name, n, "main") || is_of_host(start, end));
+    const char *before = last_code(start, name);
+    word_before(start, before, &n_type);
+    const bool typed = n_type > 0 || (before > start && strchr("*&>]", before[-1]));
+    return of_host || (typed && !member) ? add_part(p, (part){name, start, end, n, of_host, false, false})
+                                         : TT_OK;
+}
+
+/* `using NAME = ...;` or `typedef ... NAME;`. */
+static tt_status add_alias(parts *p, const char *start, const char *end) {
+    const bool using = has_word(start, start + 5, "using");
+    size_t n = 0;
+    const char *name = using ? start + 5 + strspn(start + 5, " \t\r\n") : word_before(start, end, &n);
+    n = using ? word_length(name) : n;
+    const bool alone =
+        using ? name[n + strspn(name + n, " \t\r\n")] == '=' : !memchr(start, '(', (size_t)(end - start));
+    return n && alone ? add_part(p, (part){name, start, end + 1, n, false, false, false}) : TT_OK;
+}
+
+/* The name in `... TYPE NAME(...);`, where macros may have brackets, too. */
+static const char *prototype(const char *start, const char *end) {
+    const char *close = last_code(start, end),
+               *open = close > start && close[-1] == ')' ? opening(start, close) : NULL;
+    size_t n = 0, n_type = 0;
+    const char *name = open ? word_before(start, open, &n) : NULL;
+    int depth = 0;
+    for (const char *at = start; name && at < name; at++) {
+        depth += (strchr("([<", *at) != NULL) - (strchr(")]>", *at) != NULL);
+        if (depth == 0 && (*at == '=' || *at == ','))
+            return NULL;
+    }
+    const char *before = n ? last_code(start, name) : start;
+    word_before(start, before, &n_type);
+    return n_type > 0 || (before > start && strchr("*&>", before[-1])) ? name : NULL;
+}
+
+/* A statement `TYPE NAME = ..., NAME(...);`. Instances of templates are made where they are used. */
+static tt_status add_statement(parts *p, const char *start, const char *end) {
+    static const char *const others[] = {"namespace", "static_assert", "asm", "operator", "friend"};
+    static const char *const aliases[] = {"using", "typedef"};
+    static const char *const types[] = {"struct", "class", "enum", "union"};
+    start += strspn(start, " \t\r\n");
+    const char *instance = next_word(p->bare, start, "template", 8);
+    if (instance && instance < end && instance[8 + strspn(instance + 8, " \t\r\n")] != '<')
+        return add_part(p, (part){instance, instance, end + 1, 8, true, false, false});
+    const char *head = start + strcspn(start, "=,[(;");
+    const bool device = has_any(start, end, of_device, TT__COUNT(of_device));
+    if (start >= end || has_any(start, head, others, TT__COUNT(others)) ||
+        (device && (*head != '(' || p->pastes)))
+        return TT_OK;
+    if (has_any(start, end, aliases, TT__COUNT(aliases)))
+        return add_alias(p, start, end);
+    const char *name = prototype(start, end);
+    if (name)
+        return add_part(p, (part){name, start, end + 1, word_length(name), false, false, false});
+    const size_t n_before = p->n;
+    bool named = false;
+    int depth = 0, angle = 0;
+    for (const char *at = start; at <= end; at++) {
+        angle += p->n > n_before ? 0 : (*at == '<') - (*at == '>');
+        if (depth == 0 && angle == 0 && !named && strchr("=,[(;", *at)) {
+            size_t n = 0, n_type = 0;
+            name = word_before(start, at, &n);
+            const char *before = last_code(start, name);
+            word_before(start, before, &n_type);
+            const bool typed = p->n > n_before || n_type > 0 || (before > start && strchr("*&>", before[-1]));
+            if (n == 0 || !typed ||
+                has_any(before - n_type, before, types, TT__COUNT(types))) { /* it stays */
+                p->n = n_before;
+                return TT_OK;
+            }
+            TT_TRY(add_part(p, (part){name, start, end + 1, n, false, false, false}));
+            named = true;
+        }
+        depth += (strchr("([", *at) != NULL) - (strchr(")]", *at) != NULL);
+        named = named && !(depth == 0 && *at == ',');
+    }
+    return TT_OK;
+}
+
+/* `struct NAME {...};`, also a template. */
+static tt_status add_struct(parts *p, const char *start, const char *brace, const char *end) {
+    const char *at = NULL, *next = end + strspn(end, " \t\r\n");
+    for (const char *from = start; from < brace && *next == ';';) {
+        const char *word = next_word(p->bare, from, "struct", 6),
+                   *other = next_word(p->bare, from, "class", 5);
+        word = !word || (other && other < word) ? other : word;
+        if (!word || word >= brace)
+            break;
+        from = word + (*word == 's' ? 6 : 5);
+        const char *before = last_code(start, word);
+        at = before > start && strchr("<,", before[-1]) ? at : from; /* not a template's parameter */
+    }
+    if (!at)
+        return TT_OK;
+    const char *name = at + strspn(at, " \t\r\n");
+    const size_t n = word_length(name);
+    const char *after = name + n + strspn(name + n, " \t\r\n");
+    start += strspn(start, " \t\r\n");
+    return n && (after == brace || *after == ':' || *after == '<')
+               ? add_part(p, (part){name, start, next + 1, n, false, false, false})
+               : TT_OK;
+}
+
+/* What is in no function and no struct. Members go only if they are of the host. */
+static tt_status find_parts(parts *p) {
+    const char *members = p->bare; /* where the struct ends that `at` is in */
+    for (const char *at = p->bare; (at += strcspn(at, "{;"), *at);) {
+        const char *start = statement(p->bare, at);
+        if (*at == ';') {
+            if (at >= members && p->source[at - p->bare] == ';') /* not a condition */
+                TT_TRY(add_statement(p, start, at));
+            at++;
+            continue;
+        }
+        const char *end = behind(at), *close = last_code(start, at);
         if (!end)
             break;
         const bool function = close > start && close[-1] == ')';
-        const bool scope = has_word(start, at, "namespace") || has_word(start, at, "extern") ||
-                           has_word(start, at, "class") || has_word(start, at, "struct");
-        const bool device = has_word(start, at, "__global__") || has_word(start, at, "__device__");
-        head += strspn(head, " \t\r\n");
-        if (function && !device && (has_word(start, at, "main") || is_of_host(start, end)))
-            TT_TRY(change(c, head, end, NULL, 0));
+        const bool type = has_word(start, at, "class") || has_word(start, at, "struct");
+        const bool scope = type || has_word(start, at, "namespace") || has_word(start, at, "extern");
+        const bool device = has_any(start, at, of_device, TT__COUNT(of_device));
+        if (function && !(device && (p->pastes || at < members)))
+            TT_TRY(add_function(p, start, at, end, at < members));
+        else if (!function && type && at >= members)
+            TT_TRY(add_struct(p, start, at, end));
+        members = type && !function && end > members ? end : members;
         at = scope && !function ? at + 1 : end;
     }
     return TT_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+    const part *x = a, *y = b;
+    const int order = memcmp(x->name, y->name, x->n_name < y->n_name ? x->n_name : y->n_name);
+    return order ? order : (x->n_name > y->n_name) - (x->n_name < y->n_name);
+}
+
+/* All of this name stay, overloads and macros alike. What they name is read later. */
+static void reach(parts *p, const char *name, size_t n) {
+    size_t low = 0, high = p->n;
+    const part wanted = {.name = name, .n_name = n};
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (by_name(&p->part[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < p->n && by_name(&p->part[low], &wanted) == 0; low++) {
+        if (!p->part[low].reached && !p->part[low].of_host)
+            p->todo[p->n_todo++] = low;
+        p->part[low].reached = true;
+    }
+}
+
+static void reach_words(parts *p, const char *from, const char *to) {
+    while (from < to) {
+        const size_t n = word_length(from);
+        if (n)
+            reach(p, from, n);
+        from += n ? n : 1;
+    }
+}
+
+/* Where the body of a macro begins whose name ends at `at`. */
+static const char *body(const char *at) {
+    const char *end = *at == '(' ? strchr(at, ')') : at;
+    at = end ? end + (*end == ')') : at;
+    while ((*at && strchr(" \t\\\r", *at)) || (*at == '\n' && strchr("\\\r", at[-1])))
+        at++;
+    return at;
+}
+
+/* Macros that make instances of kernels become empty. */
+static tt_status add_macros(parts *p, changes *c) {
+    tt__cxx_lines lines = {.source = c->source};
+    while (tt__cxx_next_line(&lines)) {
+        const char *at = lines.at + strspn(lines.at, " \t"), *end = lines.at;
+        if (lines.inside != TT__CXX_CODE || *at != '#')
+            continue;
+        at += 1 + strspn(at + 1, " \t");
+        if (!tt__word_is(at, word_length(at), "define"))
+            continue;
+        at += 6 + strspn(at + 6, " \t");
+        while (*end && *end != '\n')
+            end += *end == '\\' && end[1] ? 2 + (end[1] == '\r' && end[2] == '\n') : 1;
+        const char *made = body(at + word_length(at)), *next = made + word_length(made);
+        if (made < end && tt__word_is(made, word_length(made), "template") &&
+            next[strspn(next, " \t\\\r\n")] != '<')
+            TT_TRY(change(c, c->bare + (made - c->source), c->bare + (end - c->source), NULL, 0));
+        else
+            TT_TRY(add_part(p, (part){at, at + word_length(at), end, word_length(at), false, true, false}));
+    }
+    return TT_OK;
+}
+
+/* Names in what is no part reach others, and so do the options: templates' arguments, code that is added. */
+static tt_status reach_parts(parts *p, const char *options, int n) {
+    const char *at = p->bare;
+    part *by_place = malloc((p->n + 1) * sizeof *by_place);
+    p->todo = malloc((p->n + 1) * sizeof *p->todo);
+    if (!by_place || !p->todo) {
+        free(by_place);
+        return tt__fail_memory((p->n + 1) * sizeof *by_place);
+    }
+    size_t n_places = 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (!p->part[i].macro)
+            by_place[n_places++] = p->part[i];
+    if (p->n)
+        qsort(p->part, p->n, sizeof *p->part, by_name);
+    for (size_t i = 0; i < n_places; i++) {
+        if (by_place[i].from >= at)
+            reach_words(p, at, by_place[i].from);
+        at = by_place[i].to > at ? by_place[i].to : at;
+    }
+    reach_words(p, at, at + strlen(at));
+    for (int i = 0; i < n; i++, options += strlen(options) + 1)
+        reach_words(p, options, options + strlen(options));
+    while (p->n_todo > 0) {
+        const part *next = &p->part[p->todo[--p->n_todo]];
+        reach_words(p, next->from, next->to);
+    }
+    free(by_place);
+    return TT_OK;
+}
+
+/* Is any name of the statement reached? */
+static bool stays(const parts *p, const part *what) {
+    for (size_t i = 0; i < p->n; i++)
+        if (p->part[i].from == what->from && p->part[i].reached && !p->part[i].of_host)
+            return true;
+    return false;
+}
+
+/* What the kernels do not reach is of the host, or might be: its types and its headers are not at hand. */
+static tt_status drop_unused(changes *c, const char *options, int n) {
+    parts p = {.source = c->source, .bare = c->bare, .pastes = strstr(c->source, "##") != NULL};
+    tt_status status = find_parts(&p);
+    status = status == TT_OK ? add_macros(&p, c) : status;
+    status = status == TT_OK ? reach_parts(&p, options, n) : status;
+    for (size_t i = 0; i < p.n && status == TT_OK; i++)
+        if (!p.part[i].macro && !stays(&p, &p.part[i]))
+            status = change(c, p.part[i].from, p.part[i].to, NULL, 0);
+    free(p.part);
+    free(p.todo);
+    return status;
 }
 
 /* ---- What is added ------------------------------------------------------------------------------------- */
@@ -370,7 +686,7 @@ static bool wants_type(const char *source, const char *name) {
 }
 
 static tt_status change_source(changes *c, bool *dropped, const char *options, int n) {
-    const char *users = NULL, *at = options;
+    const char *users = NULL, *at = options, *options_of_all = options;
     for (int i = 0; i < n; i++, at += strlen(at) + 1)
         users = is_ours(at, TT__USERS) ? at + strlen(TT__USERS) : users;
     if (!users)
@@ -379,7 +695,8 @@ static tt_status change_source(changes *c, bool *dropped, const char *options, i
     for (int i = 0; i < n; i++, options += strlen(options) + 1)
         if (is_ours(options, "-D") && !is_ours(options, "-DELEM_SIZE=")) /* a file may have one of its own */
             TT_TRY(replace(c, options + 2, &dropped[i]));
-    TT_TRY(drop_host(c));
+    TT_TRY(drop_includes(c));
+    TT_TRY(drop_unused(c, options_of_all, n));
     return drop_kernels(c, users);
 }
 
@@ -395,6 +712,11 @@ static void add_head(tt__str *out, const char *source, const char *options, int 
     for (const tt__host_macro *m = tt__host_types; m->name; m++)
         if (wants_type(source, m->name))
             tt__str_addf(out, "#ifndef %s\ntypedef %s %s;\n#endif\n", m->name, m->value, m->name);
+    if ((strstr(source, "cudaGridDependencySynchronize") || strstr(source, "cudaTriggerProgrammatic")) &&
+        !strstr(source, "cuda_device_runtime_api.h"))
+        tt__str_add(out, "#define cudaGridDependencySynchronize() asm volatile(\"griddepcontrol.wait;\" ::: "
+                         "\"memory\")\n#define cudaTriggerProgrammaticLaunchCompletion() asm "
+                         "volatile(\"griddepcontrol.launch_dependents;\" ::)\n");
     tt__str_add(out, "#line 1\n");
 }
 

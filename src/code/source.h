@@ -13,8 +13,9 @@
  *
  * - a macro -DNAME=VALUE takes the place of `#define NAME`, or of the value of one `const int NAME = ...;`,
  *   and is then no macro: dropped[i];
- * - kernels that are not among the names become functions of the device, so that no code is made for them;
- * - functions of the host go, if they launch kernels, are `main`, or use what only the host has.
+ * - what no kernel reaches by name goes: functions, variables, types; so do `main` and functions that launch
+ *   kernels or use what only the host has, and includes of libraries for the host;
+ * - other kernels that are reached become functions of the device, so that no code is made for them.
  *
  * Lines keep their numbers. */
 tt_status tt__source_make(tt__str *out, bool *dropped, const char *source, const char *options, int n);

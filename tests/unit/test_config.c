@@ -244,7 +244,8 @@ static void sizes_are_arguments(void **state) {
                 continue;
             legal++;
             tt__config_build(build, &candidate, &p);
-            assert_int_equal(tt__check_config(build), TT_OK); /* as readers of a store and of a lock file do */
+            assert_int_equal(tt__check_config(build),
+                             TT_OK); /* as readers of a store and of a lock file do */
             while (at < n_builds && strcmp(builds[at], build) != 0)
                 at++;
             if (at == n_builds) {
@@ -311,6 +312,42 @@ static void asks_for_long_instances(void **state) {
     tt__template_free(&t);
 }
 
+/* The compiler is asked for the names of kernels that it chooses, whatever else is extern "C". */
+static void asks_for_names_of_cxx(void **state) {
+    (void)state;
+    static const struct {
+        const char *code;
+        bool asked;
+    } cases[] = {
+        {"extern \"C\" __global__ void k(void *dst, const void *src) {}", false},
+        {"extern \"C\" void run();\n__global__ void k(void *dst, const void *src) {}", true},
+        {"extern \"C\" {\nvoid run();\n}\n__global__ void k(void *dst, const void *src) {}", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__problem p = square_of(64, 4);
+        tt__template *t;
+        tt__candidate c;
+        tt__str text = {0}, out;
+        int n;
+        bool asked = false;
+        tt__str_addf(
+            &text,
+            "//@ kernel k\n//@ op transpose\n//@ param A 1\n//@ block 1\n//@ grid 1\n//@ args dst, src\n"
+            "//@ default A=1\n%s\n",
+            cases[i].code);
+        assert_int_equal(tt__template_parse(&t, "t.cu", text.text), TT_OK);
+        assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "A=1"), TT_OK);
+        assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
+        const char *at = out.text;
+        for (int k = 0; k < n; k++, at += strlen(at) + 1)
+            asked |= strcmp(at, "kernel:k") == 0;
+        assert_int_equal(asked, cases[i].asked);
+        tt__str_free(&out);
+        tt__str_free(&text);
+        tt__template_free(&t);
+    }
+}
+
 /* A name may stand for an expression that has another one many times, and so on. Each is evaluated once. */
 static void names_do_not_explode(void **state) {
     (void)state;
@@ -349,17 +386,12 @@ static void grows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makes_compiler_options),
-        cmocka_unit_test(derives_what_the_problem_fixes),
-        cmocka_unit_test(names_formulas),
-        cmocka_unit_test(names_any_value),
-        cmocka_unit_test(knows_true_and_false),
-        cmocka_unit_test(conditions_may_be_fractions),
-        cmocka_unit_test(sizes_are_arguments),
-        cmocka_unit_test(registers_are_a_limit),
-        cmocka_unit_test(asks_for_long_instances),
-        cmocka_unit_test(names_do_not_explode),
-        cmocka_unit_test(grows),
+        cmocka_unit_test(makes_compiler_options),  cmocka_unit_test(derives_what_the_problem_fixes),
+        cmocka_unit_test(names_formulas),          cmocka_unit_test(names_any_value),
+        cmocka_unit_test(knows_true_and_false),    cmocka_unit_test(conditions_may_be_fractions),
+        cmocka_unit_test(sizes_are_arguments),     cmocka_unit_test(registers_are_a_limit),
+        cmocka_unit_test(asks_for_long_instances), cmocka_unit_test(asks_for_names_of_cxx),
+        cmocka_unit_test(names_do_not_explode),    cmocka_unit_test(grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,8 @@ static void expect(const char *source, const char *made, const char *wanted) {
     assert_int_equal(lines[0], lines[1]);
 }
 
-#define USERS "-DN=8|-DELEM_SIZE=4|" TT__USERS "k l |"
+#define USERS   "-DN=8|-DELEM_SIZE=4|" TT__USERS "k l |"
+#define REACHED "-DUSED=a b c f g s N|" /* code that has them */
 
 static void macros_take_the_place_of_definitions(void **state) {
     (void)state;
@@ -84,7 +85,7 @@ static void macros_take_the_place_of_definitions(void **state) {
         tt__str text;
         bool dropped[8];
         size_t n;
-        const char *made = make(&text, dropped, cases[i].source, USERS);
+        const char *made = make(&text, dropped, cases[i].source, USERS REACHED);
         expect(cases[i].source, made, cases[i].made);
         assert_int_equal(dropped[0], cases[i].dropped);
         assert_int_equal(tt__source_replaced(cases[i].source, "N", &file, &n), cases[i].line);
@@ -102,19 +103,21 @@ static void other_kernels_are_not_compiled(void **state) {
         const char *source, *made;
     } cases[] = {
         {"__global__ void k() {} __global__ void m() {}", "__global__ void k() {} __device__ void m() {}"},
+        {"__global__ void k() {} __global__ void o() {}", "__global__ void k() {} "},
         {"template <int N> __global__ __launch_bounds__(N) void m(int) {}",
          "template <int N> __device__                      void m(int) {}"},
         {"__launch_bounds__(32, f(2)) __global__ void m();",
          "                            __device__ void m();"},
         {"extern \"C\" __global__ void __launch_bounds__(256) l(int a) { m(); }", NULL},
-        {"template __global__ void m<float, 2>(int);", NULL},
+        {"template __global__ void m<float, 2>(int); template class t<int>;", " "},
+        {"MACRO(1)\ntemplate __global__ void m<2>(int);", "MACRO(1)\n "},
         {"__global__ void m(const __grid_constant__ int a) {}", NULL},
         {"#define K(n) __global__ void n()\n// __global__ void m()", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__str text;
         bool dropped[8];
-        expect(cases[i].source, make(&text, dropped, cases[i].source, USERS), cases[i].made);
+        expect(cases[i].source, make(&text, dropped, cases[i].source, USERS "-DM=m|"), cases[i].made);
         tt__str_free(&text);
     }
 }
@@ -124,23 +127,78 @@ static void functions_of_the_host_go(void **state) {
     static const struct {
         const char *source, *made;
     } cases[] = {
-        {"int a;\nint main() {\n  if (1) {}\n}\nint b;", "int a;\n            \n           \n \nint b;"},
-        {"void run(float *p) { k<<<1, 2>>>(p); } int a;", "                                       int a;"},
+        {"enum { a };\nint main() {\n  if (1) {}\n}\nenum { b };",
+         "enum { a };\n            \n           \n \nenum { b };"},
+        {"void run(float *p) { k<<<1, 2>>>(p); } enum { a };",
+         "                                       enum { a };"},
         {"template <class T> void run() { cudaMalloc(0, 1); }",
          "                                                   "},
-        {"namespace a { void f(std::vector<int> v) {} int b; }",
-         "namespace a {                              int b; }"},
+        {"namespace a { void f(std::vector<int> v) {} enum { b }; }",
+         "namespace a {                              enum { b }; }"},
         {"extern \"C\" { void f() { exit(1); } }", "extern \"C\" {                        }"},
-        {"constexpr int two() { return 2; } __device__ void f() { exit(); }", NULL},
+        {"constexpr int two() { return 2; } __device__ void f() { two(); exit(); }", NULL},
         {"__global__ void k() { cudaGridDependencySynchronize(); printf(\"main\"); }", NULL},
         {"struct s { int f() { return cudaIs(); } };", "struct s {                             };"},
-        {"static float vector(float string) { return string; }", NULL},
-        {"int table[] = {1, 2}; int f() { return 1; }", NULL},
+        {"static float vector(float string) { return string; } enum { a = sizeof vector(1) };", NULL},
+        {"int table[] = {1, 2}; int f() { return 1; } __device__ int g(int n = f());", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__str text;
         bool dropped[8];
-        expect(cases[i].source, make(&text, dropped, cases[i].source, USERS), cases[i].made);
+        expect(cases[i].source, make(&text, dropped, cases[i].source, USERS REACHED), cases[i].made);
+        tt__str_free(&text);
+    }
+}
+
+static void what_no_kernel_reaches_goes(void **state) {
+    (void)state;
+    static const struct {
+        const char *source, *made;
+    } cases[] = {
+        {"cublasHandle_t handle; static void *space = 0; dim3 grid[3][2];", " "},
+        {"void check(cublasStatus_t s, int line) { if (s) stop(line); } __device__ int f();",
+         " __device__ int f();"},
+        {"template <int N> void map(CUtensorMap *m) {} bool test(int, char **);", " "},
+        {"struct timer { cudaEvent_t start; void stop() {} }; struct used { int a; }; __device__ used u;",
+         " struct used { int a; }; __device__ used u;"},
+        {"template <class T, class U> class a : public b { T t; };", " "},
+        {"namespace a { int f() { return 1; } int g() { return f(); } __device__ int h() { return a::g(); } "
+         "}",
+         NULL},
+        {"#define CALL(x) helper(x)\nint helper(int a) { return a; }\n__device__ int f() { return CALL(1); }",
+         NULL},
+        {"#define CALL(x) helper(x)\nint helper(int a) { return a; }\n__device__ int f() { return 1; }",
+         "#define CALL(x) helper(x)\n \n__device__ int f() { return 1; }"},
+        {"#define KERNEL(n) __global__ void n()\nKERNEL(k) { int a; }\nDECLARE(m);\n", NULL},
+        {"int of_option(int a) { return a; } int unused(int a) { return a; }",
+         "int of_option(int a) { return a; } "},
+        {"enum b { c }; template <> __device__ int f<2>();", NULL},
+        {"__device__ int a; __constant__ float b[4]; __shared__ int s; struct x; enum y : int;", NULL},
+        {"const int a = 1; const struct x *p(struct y *z); template <int A, int B> int m(handle q);", " "},
+        {"template <int N> int m(int a); template <> int m<4>(int a);", NULL},
+        {"API(1, 2) API void p(const char *a, ...); API(1) int f(int a);", " API(1) int f(int a);"},
+        {"#define MAKE(a) \\\n  template __global__ \\\n  void m<a>()\nMAKE(1);",
+         "#define MAKE(a) \\\n \n \nMAKE(1);"},
+        {"__device__ glm::vec3 p(int a) { return g(a); } __global__ void o(glm::vec3 a) {} __device__ int "
+         "i();",
+         " "},
+        {"#define JOIN(a) a##b\n__device__ int p(int a) { return 1; }", NULL},
+        {"s operator+(s a, s b) { return a; } s::s(int a) {} s::~s() {}", NULL},
+        {"int a =\n#if X\n1;\n#else\n2;\n#endif\n", NULL},
+        {"struct s { int f() { return 1; } int a; } x; __device__ int y = x.f();", NULL},
+        {"float p = 1.0f, q[2], *r = f(1, 2); int u = g<1, 2>(3), v; __device__ int w = v;",
+         " int u = g<1, 2>(3), v; __device__ int w = v;"},
+        {"using handle = cublasLtHandle_t; typedef cudaStream_t stream; typedef int (*callback)(int);"
+         "using namespace cuda; using std::max; typedef float real; __device__ real f();",
+         " typedef int (*callback)(int);using namespace cuda; using std::max; typedef float real; __device__ "
+         "real f();"},
+        {"enum class e { a, b }; __device__ e f();", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__str text;
+        bool dropped[8];
+        expect(cases[i].source, make(&text, dropped, cases[i].source, USERS "-DM=of_option f h w y u|"),
+               cases[i].made);
         tt__str_free(&text);
     }
 }
@@ -150,6 +208,7 @@ int main(void) {
         cmocka_unit_test(macros_take_the_place_of_definitions),
         cmocka_unit_test(other_kernels_are_not_compiled),
         cmocka_unit_test(functions_of_the_host_go),
+        cmocka_unit_test(what_no_kernel_reaches_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,9 +177,22 @@ static void add_kernel(tt__str *out, const tt__template *t, const size_t *choice
     tt__str_addn(out, "", 1);
 }
 
+/* Kernels that are said to be extern "C" right there. A block of extern "C" may hold none of them, and other
+ * functions may be extern "C", too. */
+static size_t count_plain(const char *text) {
+    static const char external[] = "extern \"C\"";
+    size_t n = 0;
+    while ((text = strstr(text, external))) {
+        text += sizeof external - 1;
+        const char *kernel = strstr(text, "__global__");
+        n += kernel && kernel < text + strcspn(text, "{;(");
+    }
+    return n;
+}
+
 /* Without extern "C" the compiler chooses the name of a kernel, and must be asked for it. */
 static tt_status add_kernels(tt__str *out, const tt__template *t, const char *config) {
-    bool all = count(t->source, "extern \"C\"") < count(t->source, "__global__");
+    bool all = count_plain(t->source) < count(t->source, "__global__");
     size_t choice[TT__PARAMS_MAX] = {0};
     TT_TRY(tt__config_parse(choice, t, config));
     for (int i = 0; i < t->n_passes; i++)
