@@ -34,6 +34,8 @@
     X(nvrtcCompileProgram)                                                                                   \
     X(nvrtcGetCUBINSize)                                                                                     \
     X(nvrtcGetCUBIN)                                                                                         \
+    X(nvrtcGetPTXSize)                                                                                       \
+    X(nvrtcGetPTX)                                                                                           \
     X(nvrtcGetProgramLogSize)                                                                                \
     X(nvrtcGetProgramLog)
 
@@ -315,6 +317,7 @@ typedef struct program {
     const char *kernels[KERNELS_MAX], *expressions[KERNELS_MAX];
     size_t n_name[KERNELS_MAX], n_kernels;
     int n_headers; /* 0: it includes none */
+    bool ptx;      /* in place of a cubin */
 } program;
 
 static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p) {
@@ -345,13 +348,29 @@ static refusal why_refused(nvrtcProgram handle, nvrtcResult r) {
     return why;
 }
 
+static tt_status take_code(tt__str *out, nvrtcProgram handle, bool ptx) {
+    size_t size = 0;
+    tt_status status;
+    char *code = NULL;
+    TT_GOTO(ptx ? check(table.nvrtcGetPTXSize(handle, &size), "nvrtcGetPTXSize")
+                : check(table.nvrtcGetCUBINSize(handle, &size), "nvrtcGetCUBINSize"));
+    code = malloc(size);
+    if (!code)
+        TT_GOTO(tt__fail_memory(size));
+    TT_GOTO(ptx ? check(table.nvrtcGetPTX(handle, code), "nvrtcGetPTX")
+                : check(table.nvrtcGetCUBIN(handle, code), "nvrtcGetCUBIN"));
+    tt__str_addn(out, code, size);
+    TT_GOTO(tt__str_check(out));
+out:
+    free(code);
+    return status;
+}
+
 /* Compiles once. *refused: the compiler said no, perhaps because of an option. */
 static tt_status compile(tt__str *out, const program *p, const char *const *argv, int argc,
                          refusal *refused) {
     nvrtcProgram handle;
     tt_status status;
-    size_t size = 0;
-    char *cubin = NULL;
     TT_TRY(check(table.nvrtcCreateProgram(&handle, p->source, p->name, p->n_headers, tt__host_header_texts,
                                           tt__host_header_names),
                  "nvrtcCreateProgram"));
@@ -362,16 +381,10 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
     if (r != NVRTC_SUCCESS)
         TT_GOTO(fail_with_log(handle, r, p->name, p->source, argv, argc));
     TT_GOTO(check_log(handle, p->name, argv, argc));
-    TT_GOTO(check(table.nvrtcGetCUBINSize(handle, &size), "nvrtcGetCUBINSize"));
-    cubin = malloc(size);
-    if (!cubin)
-        TT_GOTO(tt__fail_memory(size));
-    TT_GOTO(check(table.nvrtcGetCUBIN(handle, cubin), "nvrtcGetCUBIN"));
-    tt__str_addn(out, cubin, size);
-    TT_GOTO(tt__str_check(out));
-    TT_GOTO(add_lowered(out, handle, p));
+    TT_GOTO(take_code(out, handle, p->ptx));
+    if (!p->ptx)
+        TT_GOTO(add_lowered(out, handle, p));
 out:
-    free(cubin);
     table.nvrtcDestroyProgram(&handle);
     return status;
 }
@@ -409,10 +422,11 @@ static bool has_option(const char *begin, const char *options, int n) {
     return false;
 }
 
-/* Of the architectures from Hopper on, each has instructions of its own. */
-static void write_arch(char out[32], int cc, bool specific) {
+/* Of the architectures from Hopper on, each has instructions of its own, which later ones lack. */
+static void write_arch(char out[32], int cc, bool specific, bool ptx) {
     enum { SPECIFIC_FROM_CC = 90 };
-    snprintf(out, 32, "-arch=sm_%d%s", cc, specific && cc >= SPECIFIC_FROM_CC ? "a" : "");
+    snprintf(out, 32, "-arch=%s_%d%s", ptx ? "compute" : "sm", cc,
+             specific && !ptx && cc >= SPECIFIC_FROM_CC ? "a" : "");
 }
 
 static tt_status add_folders(tt__str *folders, const char **argv, int *argc) {
@@ -424,8 +438,8 @@ static tt_status add_folders(tt__str *folders, const char **argv, int *argc) {
     return TT_OK;
 }
 
-tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
-                            int n_options, int cc) {
+static tt_status compile_file(tt__str *out, const char *name, const char *source, const char *options,
+                              int n_options, int cc, bool ptx) {
     const char *argv[OPTIONS_MAX];
     char arch[32];
     int argc = 0;
@@ -435,7 +449,7 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
     if (n_options > OPTIONS_MAX - RESERVED)
         return tt__fail(TT_E_INVALID, "%s: %d compile options, at most %d are possible", name, n_options,
                         OPTIONS_MAX - RESERVED);
-    write_arch(arch, cc, has_option(TT__USERS, options, n_options));
+    write_arch(arch, cc, has_option(TT__USERS, options, n_options), ptx);
     argv[argc++] = arch;
     if (!has_option("-std=", options, n_options))
         argv[argc++] = "-std=c++17";
@@ -444,7 +458,7 @@ tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, 
             "--no-cache"; /* the store is our cache; filling NVRTC's too more than doubles the time */
     tt__str text = {0}, folders = {0};
     bool dropped[OPTIONS_MAX] = {false};
-    program p = {.name = name};
+    program p = {.name = name, .ptx = ptx};
     tt_status status;
     TT_GOTO(tt__source_make(&text, dropped, source, options, n_options));
     p.source = tt__str_text(&text);
@@ -473,6 +487,16 @@ out:
     tt__str_free(&text);
     tt__str_free(&folders);
     return status;
+}
+
+tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
+                            int n_options, int cc) {
+    return compile_file(out, name, source, options, n_options, cc, false);
+}
+
+tt_status tt__nvrtc_ptx(tt__str *out, const char *name, const char *source, const char *options,
+                        int n_options, int cc) {
+    return compile_file(out, name, source, options, n_options, cc, true);
 }
 
 void tt__cubin_key(char out[65], const char *source, const char *options, int n_options, int cc,

@@ -45,6 +45,11 @@ tt_status tt__nvrtc_archs(tt__str *out);
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
                             int n_options, int cc);
 
+/* The same to PTX for this compute capability and later ones, with the NUL that ends it. It has no names
+ * appended. */
+tt_status tt__nvrtc_ptx(tt__str *out, const char *name, const char *source, const char *options,
+                        int n_options, int cc);
+
 /* Compiles something small, because the first compile of a process takes several times as long as later
  * ones. */
 tt_status tt__nvrtc_warm_up(void);

@@ -35,6 +35,12 @@ static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
     return TT_OK;
 }
 
+static void make_key(making *m) {
+    m->key = (tt__module_key){
+        .t = m->candidate.t, .cc = m->gpu.cc, .elem_size = tt__problem_elem_size(m->problem)};
+    tt__config_build(m->key.build, &m->candidate, m->problem);
+}
+
 static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     tt_choice *choice = &plan->choice;
     TT_TRY(tt__knowledge_gpu(ctx, &m->gpu));
@@ -44,9 +50,7 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
         tt__first_use_note(ctx, m->templates, m->problem, choice->why, sizeof choice->why);
         pthread_mutex_unlock(&ctx->lock);
     }
-    m->key = (tt__module_key){
-        .t = m->candidate.t, .cc = m->gpu.cc, .elem_size = tt__problem_elem_size(m->problem)};
-    tt__config_build(m->key.build, &m->candidate, m->problem);
+    make_key(m);
     plan->launch = m->candidate.launch;
     return TT_OK;
 }
@@ -103,16 +107,20 @@ static tt_status load(tt_plan *plan, tt_ctx *ctx, const making *m) {
 }
 
 /* A stored cubin is preferred, even from another version of NVRTC, because it was measured. */
-static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
+static tt_status find_stored(tt_ctx *ctx, making *m) {
     bool found;
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found);
     if (status != TT_OK)
         status = refuse_stored(m, status, TT_E_DB);
     pthread_mutex_unlock(&ctx->lock);
-    TT_TRY(status);
+    return status;
+}
+
+static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
+    TT_TRY(find_stored(ctx, m));
     if (m->cubin.len) {
-        status = load(plan, ctx, m);
+        const tt_status status = load(plan, ctx, m);
         if (status == TT_OK)
             return TT_OK;
         TT_TRY(refuse_stored(m, status, TT_E_CUDA));
@@ -204,4 +212,43 @@ void tt__plan_free(tt_plan *plan) {
     tt__module_release(plan->module);
     free(plan->parameters);
     free(plan);
+}
+
+/* ---- Code that is not loaded --------------------------------------------------------------------------- */
+
+static tt_status compile_ptx(tt__plan_code *out, const making *m) {
+    const tt__candidate *c = &m->candidate;
+    tt__str options = {0};
+    int n;
+    tt_status status = tt__config_options(&options, &n, c, m->problem);
+    if (status == TT_OK)
+        status = tt__nvrtc_ptx(&out->ptx, c->t->path, c->t->source, options.text, n, m->gpu.cc);
+    tt__str_free(&options);
+    if (status != TT_E_NO_NVRTC && status != TT_E_UNSUPPORTED && status != TT_E_COMPILE)
+        return status;
+    tt__copy_short(out->no_ptx, sizeof out->no_ptx, tt_last_error());
+    tt__str_free(&out->ptx);
+    return TT_OK;
+}
+
+tt_status tt__plan_code_make(tt__plan_code *out, tt_ctx *ctx, const tt__template_set *templates,
+                             const tt__gpu *gpu, const tt__problem *p) {
+    making m = {.templates = templates, .problem = p, .gpu = *gpu};
+    *out = (tt__plan_code){.choice = TT_INIT(tt_choice)};
+    tt_status status;
+    TT_GOTO(tt__ladder(ctx, templates, gpu, p, &out->choice, &m.candidate));
+    make_key(&m);
+    TT_GOTO(find_stored(ctx, &m));
+    if (!m.cubin.len)
+        TT_GOTO(compile_cubin(ctx, &out->choice, &m));
+    TT_GOTO(compile_ptx(out, &m));
+    out->candidate = m.candidate;
+out:
+    out->cubin = m.cubin;
+    return status;
+}
+
+void tt__plan_code_free(tt__plan_code *code) {
+    tt__str_free(&code->cubin);
+    tt__str_free(&code->ptx);
 }

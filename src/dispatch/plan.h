@@ -39,4 +39,17 @@ struct tt_plan {
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);
 void tt__plan_free(tt_plan *plan);
 
+/* What a plan would launch on a GPU that need not be here, and its code: from a store, or else compiled. */
+typedef struct tt__plan_code {
+    tt_choice choice;
+    tt__candidate candidate;
+    tt__str cubin;
+    tt__str ptx; /* the same for later architectures; empty: there is none, because */
+    char no_ptx[256];
+} tt__plan_code;
+/* `templates` and errors as in tt__plan_make. Free it, also after a failure. */
+tt_status tt__plan_code_make(tt__plan_code *out, tt_ctx *ctx, const tt__template_set *templates,
+                             const tt__gpu *gpu, const tt__problem *p);
+void tt__plan_code_free(tt__plan_code *code);
+
 #endif

@@ -99,7 +99,7 @@ static CUresult check_image(const hostcuda_image *image) {
     const int driver_major = (int)hostcuda_number("HOSTCUDA_DRIVER_VERSION", 13000) / 1000;
     REQUIRE(memcmp(image->magic, HOSTCUDA_MAGIC, sizeof image->magic) == 0, CUDA_ERROR_INVALID_IMAGE);
     REQUIRE((int)image->nvrtc_major <= driver_major, CUDA_ERROR_INVALID_IMAGE);
-    REQUIRE(image->cc / 10 == cc / 10 && image->cc <= cc, CUDA_ERROR_NO_BINARY_FOR_GPU);
+    REQUIRE((image->ptx || image->cc / 10 == cc / 10) && image->cc <= cc, CUDA_ERROR_NO_BINARY_FOR_GPU);
     return CUDA_SUCCESS;
 }
 

@@ -25,8 +25,9 @@ static const int n_archs = sizeof archs / sizeof *archs;
 struct _nvrtcProgram {
     char *source, *name;
     char *log;
-    char *cubin;
+    char *cubin; /* or PTX, which looks the same here */
     size_t cubin_bytes;
+    int is_ptx;
     char *instances[INSTANCES_MAX]; /* name expressions; the i-th is called instance_i in the code */
     size_t n_instances;
 };
@@ -194,6 +195,7 @@ static void make_cubin(nvrtcProgram p, const options *o, const char *facts, size
     nvrtcVersion(&major, &minor);
     const hostcuda_image image = {.magic = HOSTCUDA_MAGIC,
                                   .cc = (uint32_t)o->cc,
+                                  .ptx = (uint32_t)o->is_virtual,
                                   .nvrtc_major = (uint32_t)major,
                                   .facts_bytes = (uint32_t)facts_bytes,
                                   .library_bytes = (uint32_t)library_bytes};
@@ -243,8 +245,8 @@ static nvrtcResult compile(nvrtcProgram p, options *o) {
     const hostcuda_faults faults = hostcuda_faults_for(facts, facts_bytes);
     if (!suffer(p, &faults) &&
         hostcuda_compile(&library, &library_bytes, &p->log, text, text_bytes, o->defines, o->n_defines)) {
-        if (!o->is_virtual)
-            make_cubin(p, o, facts, facts_bytes, library, library_bytes);
+        make_cubin(p, o, facts, facts_bytes, library, library_bytes);
+        p->is_ptx = o->is_virtual;
         result = NVRTC_SUCCESS;
     }
     free(text);
@@ -272,12 +274,26 @@ EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int n, const char *const 
 EXPORT nvrtcResult nvrtcGetCUBINSize(nvrtcProgram p, size_t *n) {
     if (!p || !n)
         return p ? NVRTC_ERROR_INVALID_INPUT : NVRTC_ERROR_INVALID_PROGRAM;
-    *n = p->cubin_bytes;
+    *n = p->is_ptx ? 0 : p->cubin_bytes;
+    return NVRTC_SUCCESS;
+}
+
+EXPORT nvrtcResult nvrtcGetPTXSize(nvrtcProgram p, size_t *n) {
+    if (!p || !n)
+        return p ? NVRTC_ERROR_INVALID_INPUT : NVRTC_ERROR_INVALID_PROGRAM;
+    *n = p->is_ptx ? p->cubin_bytes : 0;
+    return NVRTC_SUCCESS;
+}
+
+EXPORT nvrtcResult nvrtcGetPTX(nvrtcProgram p, char *out) {
+    if (!p || !out || !p->is_ptx)
+        return NVRTC_ERROR_INVALID_PROGRAM;
+    memcpy(out, p->cubin, p->cubin_bytes);
     return NVRTC_SUCCESS;
 }
 
 EXPORT nvrtcResult nvrtcGetCUBIN(nvrtcProgram p, char *out) {
-    if (!p || !out || !p->cubin)
+    if (!p || !out || !p->cubin || p->is_ptx)
         return NVRTC_ERROR_INVALID_PROGRAM;
     memcpy(out, p->cubin, p->cubin_bytes);
     return NVRTC_SUCCESS;

@@ -100,6 +100,14 @@ EXPORT nvrtcResult nvrtcGetCUBIN(nvrtcProgram p, char *out) {
     return NVRTC_SUCCESS;
 }
 
+EXPORT nvrtcResult nvrtcGetPTXSize(nvrtcProgram p, size_t *size) {
+    return nvrtcGetCUBINSize(p, size);
+}
+
+EXPORT nvrtcResult nvrtcGetPTX(nvrtcProgram p, char *out) {
+    return nvrtcGetCUBIN(p, out);
+}
+
 EXPORT nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram p, size_t *size) {
     *size = strlen(p->log) + 1;
     return NVRTC_SUCCESS;

@@ -1,16 +1,21 @@
 /*
- * `tune export`: writes a GPU's trials as a recording, to replay on other machines.
+ * `tune export`: writes a GPU's trials as a recording, to replay on other machines, or winners as a C file.
  */
 #include <string.h>
 
 #include "db/exchange/recording.h"
 #include "kernel/load/set.h"
+#include "tuner/cli/commands/exported.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
 
 static bool is_cache(const tt__cli_args *args) {
     return args->format && strcmp(args->format, "kernel-tuner-cache") == 0;
+}
+
+static bool is_c(const tt__cli_args *args) {
+    return args->format && strcmp(args->format, "c") == 0;
 }
 
 typedef struct writing {
@@ -76,11 +81,60 @@ out:
     return status;
 }
 
+/* Says of code that runs on one architecture only. */
+static void warn(const tt__exports *exports) {
+    for (size_t i = 0; i < exports->n; i++) {
+        const tt__exported *x = &exports->items[i];
+        if (!x->code.ptx.len)
+            tt__cli_say(stderr,
+                        "tune: the %s runs on GPUs of compute capability %d.%d only, without PTX: %s\n",
+                        x->problem.op, x->gpu.cc / 10, x->gpu.cc % 10, x->code.no_ptx);
+        if (!x->code.ptx.len)
+            break;
+    }
+    if (exports->n_left_out)
+        tt__cli_say(stderr, "tune: %s left out, because their kernels' files are not named (--template):%s\n",
+                    tt__cli_count((int64_t)exports->n_left_out, "winner").text,
+                    tt__str_text(&exports->left_out));
+}
+
+static tt_status export_c(const tt__cli_args *args) {
+    tt__exports exports;
+    tt_status status = tt__exports_open(&exports, args);
+    if (status == TT_OK)
+        status = tt__export_c(&exports, args);
+    if (status == TT_OK)
+        warn(&exports);
+    tt__exports_close(&exports);
+    return status;
+}
+
+/* Options of winners, and those of trials. */
+static tt_status check_c(const tt__cli_args *args) {
+    tt__cli_args problems = *args;
+    problems.kernel_file = args->kernel;
+    problems.n_templates = 0; /* which --kernel does without elsewhere */
+    TT_TRY(tt__cli_check_problems(&problems));
+    if (args->commit || args->database)
+        return tt__fail(TT_E_INVALID, "%s is for trials: leave it out with --format %s",
+                        args->commit ? "--commit" : "--database", args->format);
+    if (args->lock && args->db)
+        return tt__fail(TT_E_INVALID, "--lock %s and --db %s: one or the other", args->lock, args->db);
+    if (args->kernel && !tt__cli_is_file(args->kernel))
+        return tt__fail(TT_E_INVALID, "--kernel %s: name a kernel's file, as in saxpy.cu", args->kernel);
+    return args->output ? TT_OK : tt__fail(TT_E_INVALID, "where to? give --output FILE.c");
+}
+
 static tt_status check(const tt__cli_args *args) {
     TT_TRY(tt__sharing_check_output(args, args->output));
+    if (is_c(args))
+        return check_c(args);
     if (args->format && !is_cache(args) && strcmp(args->format, "t4") != 0)
-        return tt__fail(TT_E_INVALID, "--format %s: expected t4 (the default) or kernel-tuner-cache",
+        return tt__fail(TT_E_INVALID, "--format %s: expected t4 (the default), kernel-tuner-cache or c",
                         args->format);
+    if (args->permute || args->lock)
+        return tt__fail(TT_E_INVALID, "%s is for --format c: leave it out",
+                        args->permute ? "--permute" : "--lock");
     if (is_cache(args) && args->commit)
         return tt__fail(TT_E_INVALID, "a cache file of Kernel Tuner has no place for --commit: leave it out");
     return args->database || args->gpu
@@ -91,23 +145,26 @@ static tt_status check(const tt__cli_args *args) {
 }
 
 static int run(const tt__cli_args *args) {
-    return tt__cli_fail(args->database ? export_database(args) : export(args));
+    return tt__cli_fail(is_c(args) ? export_c(args) : args->database ? export_database(args) : export(args));
 }
 
 static const tt__cli_option options[] = {
-    TT__OPT_GPU("whose trials; a part of its name is enough"),
+    TT__OPT_GPU("whose trials, or winners; a part of its name is enough"),
     TT__TEXT("output", "FILE", output, "where to; default standard output"),
     TT__TEXT("commit", "REV", commit, "the source revision to note in the recording"),
     TT__TEXT("format", "NAME", format,
-             "t4 (the default), or kernel-tuner-cache: a cache file of Kernel\nTuner, of one kernel and one "
-             "problem"),
+             "t4 (the default); kernel-tuner-cache: a cache file of Kernel\nTuner, of one kernel and one "
+             "problem; c: winners with their code\nas a C file and its header, for programs without "
+             "tiletune"),
     TT__TEXT("kernel", "NAME|FILE.cu", kernel, "only of this kernel template, or kernel of yours"),
     TT__TEXT("op", "NAME", op, "only of this operation"),
     TT__OPT_PROBLEM,
     TT__SET("size", "N", tt__cli_set_sizes, "only of this square matrix"),
     TT__SET("shape", "RxC", tt__cli_set_shapes, "only of this matrix of R rows and C columns"),
     TT__OPTS_LAYOUT,
+    TT__OPTS_PERMUTATION,
     TT__OPT_TEMPLATE,
+    TT__TEXT("lock", "FILE", lock, "winners of this file of \"tune lock\""),
     TT__TEXT("database", "FILE", database, "write a new store instead, of one GPU or all"),
     TT__OPT_DB,
     TT__OPTS_END,
@@ -115,13 +172,17 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_export = {
     .name = "export",
-    .usage = "tune export --gpu NAME [--output FILE] | --database FILE [options]",
-    .summary = "the trials of a GPU as a recording (T4 JSON), or a store of its own",
+    .usage = "tune export --gpu NAME [--output FILE] | --format c --output FILE.c |\n"
+             "            --database FILE [options]",
+    .summary = "trials as a recording (T4 JSON) or a store, winners as C",
     .notes =
         "Writes the newest trial of every configuration, for the newest driver and NVRTC that the GPU was\n"
         "measured with. Search them with \"tune --device replay:FILE\", or import them with \"tune import "
         "FILE\".\n"
-        "--database writes everything, with cubins.\n",
+        "--database writes everything, with cubins.\n"
+        "--format c writes winners: of the problems that are named, or all. --template names files of "
+        "kernels of\n"
+        "yours, too.\n",
     .options = options,
     .check = check,
     .run = run,

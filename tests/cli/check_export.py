@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""check_export.py TUNE ROOT LIBRARY CC standins|gpu INCLUDE...: what `tune export --format c` writes compiles without a warning as
+C99 and as C++17, and launches what the library launches: transposes, permutations, built-in operations, and kernels
+of users with scalars, constants, pipelines and exchanged buffers.
+
+On the CPU stand-ins, or on the GPU, where it prints what calls cost.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+tune, root, library = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
+cc, includes = sys.argv[4], sys.argv[6:]
+stand_ins = os.environ["HOSTCUDA_DIR"] if sys.argv[5] == "standins" else None
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
+SWAPPED = """//@ kernel   smooth
+//@ problem  n 1000
+//@ buffer   x f32 n inout
+//@ buffer   y f32 n scratch
+//@ scalar   a f32 2
+//@ param    THREADS 64 128
+//@ block    THREADS
+//@ grid     ceil_div(n, THREADS)
+//@ args     y, x, a, i32 n, f32 0.25
+//@ repeat   4
+//@ swap     x y
+//@ default  THREADS=64
+//@ reference smooth_reference
+//@ block    64
+//@ grid     ceil_div(n, 64)
+//@ args     y, x, a, i32 n, f32 0.25
+//@ repeat   4
+//@ swap     x y
+extern "C" __global__ void smooth(float *to, const float *from, float a, int n, float c) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        to[i] = a * from[i] + c * from[(i + 1) % n];
+}
+extern "C" __global__ void smooth_reference(float *to, const float *from, float a, int n, float c) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        to[i] = a * from[i] + c * from[(i + 1) % n];
+}
+"""
+# An instance of a C++ template, which gets a name from the compiler.
+INSTANCE = """//@ kernel   scale<T, THREADS>
+//@ problem  n 1000
+//@ type     T f32 f64
+//@ buffer   x T n in
+//@ buffer   y T n out
+//@ param    THREADS 64 128
+//@ block    THREADS
+//@ grid     ceil_div(n, THREADS)
+//@ args     y, x, i32 n
+//@ default  THREADS=64
+//@ reference scale_reference<T>
+//@ block    64
+//@ grid     ceil_div(n, 64)
+//@ args     y, x, i32 n
+template <typename T, int N> __global__ void scale(T *y, const T *x, int n) {
+    int i = blockIdx.x * N + threadIdx.x;
+    if (i < n)
+        y[i] = 3 * x[i];
+}
+template <typename T> __global__ void scale_reference(T *y, const T *x, int n) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (i < n)
+        y[i] = 3 * x[i];
+}
+"""
+# How it is tuned, and the same for export_program.c: op, kernel, values, dimensions, axes, constant.
+MATRICES = [("rows=33,cols=33", ["--size", "33"]), ("rows=64,cols=64", ["--size", "64"]),
+            ("rows=40,cols=72", ["--shape", "40x72"]),
+            ("rows=50,cols=34,elem_size=2", ["--shape", "50x34", "--elem-size", "2"]),
+            ("rows=17,cols=3,elem_size=8", ["--shape", "17x3", "--elem-size", "8"]),
+            ("rows=16,cols=24,batch=3", ["--shape", "16x24", "--batch", "3"])]
+PERMUTATIONS = [((6, 5, 7, 4), (0, 2, 1, 3)), ((9, 8, 7), (2, 0, 1)), ((3, 5, 2, 7, 3), (4, 2, 0, 3, 1))]
+OWN = [("saxpy", "n=1000", None), ("saxpy", "n=4099", None), ("convolution", "w=70,h=33", "filter"),
+       ("reduce_sum", "n=5000", None), ("reduce_sum", "n=7000,elem=f64", None), ("scan", "n=3000", None),
+       ("smooth", "n=1000", None), ("scale", "n=3000", None), ("vector_add", "n=3000", None)]
+OPS = [("transpose_in_place", "rows=40"), ("axpby", "n=1000"), ("axpby", "n=1000,T=f64")]
+KERNELS = {"reduce_sum": "sum_parts", "scan": "scan_chunks"}  # in files of other names
+GPU = ["--gpu", "hostcuda"] if stand_ins else []
+CXX = os.environ.get("CXX", "c++").split()
+CUDA = [os.path.join(stand_ins, "libcuda.so.1")] if stand_ins else ["-l:libcuda.so.1"]  # -lcuda needs the toolkit's stub
+CONSTANT_BYTES, SAXPY_4099 = 17 * 17 * 4, len(MATRICES) + len(PERMUTATIONS) + 1
+
+
+def run(*command, env=None, code=0):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=folder, env=env)
+    if done.returncode != code:
+        sys.exit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def check_other_gpus():
+    """PTX runs on later architectures, and nothing on earlier ones."""
+    other = os.environ | {"HOSTCUDA_CC": "100", "HOSTCUDA_NAME": "another"}
+    assert run(here / "program-c99", "store.db", "ptx", env=other).endswith(f"{len(rows)} problems\n")
+    older = os.environ | {"HOSTCUDA_CC": "80", "HOSTCUDA_NAME": "older"}
+    assert "-3: no exported code runs" in run(here / "program-c99", "store.db", "foreign", env=older)
+    # A cubin that the driver refuses: PTX again.
+    source = (here / "tuned.c").read_text()
+    damaged = re.sub(r"(/\* machine code [^\n]*\n[^\n]*\n    )0x[0-9a-f]{16}", r"\g<1>0x0000000000000000", source)
+    assert damaged != source
+    (here / "damaged.c").write_text(damaged)
+    run(*cc.split(), *flags, "program.o", "damaged.c", *libraries, "-o", "damaged")
+    assert run(here / "damaged", "store.db").endswith(f"{len(rows)} problems\n")
+
+
+def check_choices(kernels):
+    """What is named, and what is refused."""
+    store = ["--db", "store.db"]
+    run(tune, "lock", *store, "--sizes", "33,64", "--output", "two.lock")
+    out = ["export", "--format", "c", "--output", "some.c"]
+    assert "2 winners" in run(tune, *out, "--lock", "two.lock")
+    run(tune, *out, *store, "--permute", "2,0,1", "--dims", "9,8,7", *GPU)
+    assert "SOME_PERMUTE_2_0_1_OF_9X8X7 = 0," in (here / "some.h").read_text()
+    run(tune, *out, *store, "--kernel", kernels["saxpy"], "--problem", "n=1000")
+    text = (here / "some.h").read_text()
+    assert "int some_launch_saxpy(const some_plan *plan, CUdeviceptr d_x, CUdeviceptr d_y, float h_a, CUstream stream);" in text
+    assert "2 winners" in run(tune, *out, *store, "--kernel", kernels["saxpy"])
+    said = run(tune, *out, *store)
+    assert re.search(r"left out, because their kernels' files are not named \(--template\):.* saxpy", said), said
+    for words, text in (
+            ((*store, "--size", "65"), "there is no winner for the transpose of 65x65: tune it first"),
+            ((*store, "--size", "65", *GPU), "there is no winner for the transpose of 65x65 on"),
+            (("--lock", "two.lock", "--size", "40"), "there is no winner for the transpose of 40x40"),
+            ((*store, "--kernel", "saxpy"), "name a kernel's file, as in saxpy.cu"),
+            ((*store, "--commit", "abc"), "--commit is for trials"),
+            ((*store, "--lock", "two.lock"), "one or the other")):
+        done = subprocess.run([tune, *map(str, out), *map(str, words)], capture_output=True, text=True, cwd=folder)
+        assert done.returncode in (1, 2) and text in done.stderr, (words, done)
+    for name, text in (("tuned.txt", "name a C file, as in tuned.c"), ("mine.c", "mine.h is there, and tune export did not make it")):
+        (here / "mine.h").write_text("/* mine */\n")
+        assert text in run(tune, "export", "--format", "c", "--output", name, *store, code=2)
+    assert (here / "mine.h").read_text() == "/* mine */\n" and not (here / "mine.c").exists()
+
+
+def listed(kernels):
+    """Every problem: the words of the command line, those of its operation, and the end of its row."""
+    for values, words in MATRICES:
+        yield words, ["TRANSPOSE"], ("transpose", None, values)
+    for dims, perm in PERMUTATIONS:
+        words = ["--permute", ",".join(map(str, perm)), "--dims", ",".join(map(str, dims))]
+        yield words, ["TRANSPOSE", "PERMUTE", "COPY"], (None, None, None, dims, perm)
+    for name, values, constant in OWN:
+        yield ["--kernel", kernels[name], "--problem", values], [KERNELS.get(name, name)], (None, kernels[name], values, (), (), constant)
+    for op, values in OPS:
+        yield ["--op", op, "--problem", values], [op], (op, None, values)
+
+
+def row(number, op, kernel, values, dims=(), perm=(), constant=None):
+    """A problem of export_program.c."""
+    def text(value):
+        return "NULL" if value is None else f'"{value}"'
+
+    def numbers(values):
+        return "{" + (", ".join(map(str, values)) or "0") + "}"
+
+    return (f"    {{{number}, {text(op)}, {text(kernel)}, {text(values)}, {len(dims)}, {numbers(dims)}, {numbers(perm)}, "
+            f"{text(constant)}}},")
+
+
+def number_of(words, operations, header):
+    """The number of a problem, by its name in the header."""
+    best = json.loads(run(tune, "best", *words, *GPU, "--db", "store.db", "--json"))
+    slug = re.sub("[^A-Z0-9]+", "_", best["measured"]["problem"].upper())
+    found = re.findall(rf"^    TUNED_(?:{'|'.join(operations).upper()})_{slug} = (\d+),$", header, re.M)
+    assert len(found) == 1, (words, slug, found, header)
+    return found[0]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    here = pathlib.Path(folder)
+    kernels = {}
+    for name, _, _ in OWN:
+        kernels[name] = here / f"{name}.cu"
+        kernels[name].write_text({"smooth": SWAPPED, "scale": INSTANCE}.get(name) or
+                                 (root / f"examples/kernels/{name}.cu").read_text(encoding="utf-8"), encoding="utf-8")
+    for words, _, _ in listed(kernels):
+        run(tune, *words, "--db", "store.db", "--max-trials", "2", "--quiet")
+    templates = [w for path in kernels.values() for w in ("--template", path)]
+    said = run(tune, "export", "--format", "c", "--output", "tuned.c", "--db", "store.db", *templates)
+    header = (here / "tuned.h").read_text(encoding="utf-8")
+    rows = [row(number_of(words, operations, header), *rest)
+            for words, operations, rest in listed(kernels)]
+    assert f"{len(rows)} winners" in said, said
+    (here / "export_problems.h").write_text(f"enum {{ CONSTANT_BYTES = {CONSTANT_BYTES}, SAXPY_4099 = {rows[SAXPY_4099].split(',')[0].strip(' {')} }};\n"
+                                            "static const problem problems[] = {\n" + "\n".join(rows) + "\n};\n")
+    # The same bytes again: nothing in the file depends on when or where it was written.
+    first = (here / "tuned.c").read_bytes()
+    run(tune, "export", "--format", "c", "--output", "tuned.c", "--db", "store.db", *templates)
+    assert (here / "tuned.c").read_bytes() == first
+
+    flags = [f"-I{folder}", f"-I{root}/include", *includes]
+    for compiler, standard in ((cc.split(), "c99"), (CXX, "c++17"), (CXX, "c++11")):
+        language = "c++" if "++" in standard else "c"
+        run(*compiler, "-x", language, f"-std={standard}", *WARNINGS, *flags, "-c", "tuned.c", "-o", f"{standard}.o")
+    run(*cc.split(), "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", *flags, root / "tests/cli/export_program.c",
+        "-c", "-o", "program.o")
+    libraries = [library, *CUDA, "-lpthread", f"-Wl,-rpath,{library.parent}"]
+    for standard in ("c99", "c++17"):
+        run(*cc.split(), "program.o", f"{standard}.o", *libraries, "-o", f"program-{standard}")
+        said = run(here / f"program-{standard}", "store.db", *([] if stand_ins else ["time"]))
+        assert said.endswith(f"{len(rows)} problems\n"), said
+    if not stand_ins:
+        print(said)
+    # A program needs neither SQLite nor NVRTC, nor anything of tiletune.
+    (here / "alone.c").write_text('#include "tuned.h"\nint main(void) { tuned_plan p; return tuned_plan_make(&p, 0) == TUNED_OK; }\n')
+    run(*cc.split(), *flags, "alone.c", "tuned.c", *CUDA, "-o", "alone")
+    needs = run("ldd", "alone")
+    assert not re.search("sqlite|nvrtc|tiletune", needs), needs
+
+    if stand_ins:
+        check_other_gpus()
+    check_choices(kernels)
+print(f"{len(rows)} problems, {len(first) / 1e3:.0f} KB")
