@@ -84,7 +84,8 @@ OWN = [("saxpy", "n=1000", None), ("saxpy", "n=4099", None), ("convolution", "w=
        ("smooth", "n=1000", None), ("scale", "n=3000", None), ("vector_add", "n=3000", None)]
 OPS = [("transpose_in_place", "rows=40"), ("axpby", "n=1000"), ("axpby", "n=1000,T=f64")]
 KERNELS = {"reduce_sum": "sum_parts", "scan": "scan_chunks"}  # in files of other names
-GPU = ["--gpu", "hostcuda"] if stand_ins else []
+mode = [] if stand_ins else ["time"]
+GPU = ["--gpu", "hostcuda" if stand_ins else "NVIDIA"]
 CXX = os.environ.get("CXX", "c++").split()
 CUDA = [os.path.join(stand_ins, "libcuda.so.1")] if stand_ins else ["-l:libcuda.so.1"]  # -lcuda needs the toolkit's stub
 CONSTANT_BYTES, SAXPY_4099 = 17 * 17 * 4, len(MATRICES) + len(PERMUTATIONS) + 1
@@ -103,13 +104,19 @@ def check_other_gpus():
     assert run(here / "program-c99", "store.db", "ptx", env=other).endswith(f"{len(rows)} problems\n")
     older = os.environ | {"HOSTCUDA_CC": "80", "HOSTCUDA_NAME": "older"}
     assert "-3: no exported code runs" in run(here / "program-c99", "store.db", "foreign", env=older)
-    # A cubin that the driver refuses: PTX again.
+
+
+def check_ptx():
+    """Machine code that the driver refuses: PTX runs."""
     source = (here / "tuned.c").read_text()
     damaged = re.sub(r"(/\* machine code [^\n]*\n[^\n]*\n    )0x[0-9a-f]{16}", r"\g<1>0x0000000000000000", source)
     assert damaged != source
     (here / "damaged.c").write_text(damaged)
     run(*cc.split(), *flags, "program.o", "damaged.c", *libraries, "-o", "damaged")
-    assert run(here / "damaged", "store.db").endswith(f"{len(rows)} problems\n")
+    said = run(here / "damaged", "store.db", *mode)
+    assert said.endswith(f"{len(rows)} problems\n"), said
+    if not stand_ins:
+        print("PTX in place of machine code:\n" + said)
 
 
 def check_choices(kernels):
@@ -128,7 +135,7 @@ def check_choices(kernels):
     assert re.search(r"left out, because their kernels' files are not named \(--template\):.* saxpy", said), said
     for words, text in (
             ((*store, "--size", "65"), "there is no winner for the transpose of 65x65: tune it first"),
-            ((*store, "--size", "65", *GPU), "there is no winner for the transpose of 65x65 on"),
+            ((*store, "--size", "65", "--gpu", GPU[-1]), "there is no winner for the transpose of 65x65 on"),
             (("--lock", "two.lock", "--size", "40"), "there is no winner for the transpose of 40x40"),
             ((*store, "--kernel", "saxpy"), "name a kernel's file, as in saxpy.cu"),
             ((*store, "--commit", "abc"), "--commit is for trials"),
@@ -206,7 +213,7 @@ with tempfile.TemporaryDirectory() as folder:
     libraries = [library, *CUDA, "-lpthread", f"-Wl,-rpath,{library.parent}"]
     for standard in ("c99", "c++17"):
         run(*cc.split(), "program.o", f"{standard}.o", *libraries, "-o", f"program-{standard}")
-        said = run(here / f"program-{standard}", "store.db", *([] if stand_ins else ["time"]))
+        said = run(here / f"program-{standard}", "store.db", *mode)
         assert said.endswith(f"{len(rows)} problems\n"), said
     if not stand_ins:
         print(said)
@@ -216,6 +223,7 @@ with tempfile.TemporaryDirectory() as folder:
     needs = run("ldd", "alone")
     assert not re.search("sqlite|nvrtc|tiletune", needs), needs
 
+    check_ptx()
     if stand_ins:
         check_other_gpus()
     check_choices(kernels)
