@@ -15,7 +15,9 @@ enum {
     TT__REASON_MAX = 512,
     TT__VARIABLES_MAX = 40,               /* of an operation */
     TT__PASSES_MAX = 8,                   /* kernels of a launch, in their order */
-    TT__TURNS_MAX = 64,                   /* launches of them all */
+    TT__TURNS_MAX = 4096,                 /* launches of them all */
+    TT__RANK_MAX = 5,                     /* dimensions of a tensor map */
+    TT__MAP_BYTES = 128,                  /* of a CUtensorMap */
     TT__ARGS_MAX = 64,                    /* of all passes together */
     TT__OPERANDS_MAX = 64,                /* buffers and scalars of the caller */
     TT__OPERAND_ERROR = TT__OPERANDS_MAX, /* in place of an operand: the error that `verify` finds */

@@ -67,17 +67,51 @@ static inline bool tt__same_env(const tt__env *a, const tt__env *b) {
 /* Raised when measured times of old and new builds can no longer be compared. */
 #define TT__METHOD "5"
 
+/* What each launch makes of an argument anew. */
+typedef enum tt__made {
+    TT__MADE_BEFORE,  /* nothing */
+    TT__MADE_STRUCT,  /* operands are put into the struct, at its places */
+    TT__MADE_MAP,     /* the memory of args[i] has a tt__tensor_map, of which the kernel gets a CUtensorMap */
+    TT__MADE_OF_TURN, /* the number of the turn of its loop */
+} tt__made;
+
+/* Where an operand is in a struct by value. These follow the struct in its memory. */
+typedef struct tt__place {
+    uint16_t at, bytes;
+    int16_t operand;
+} tt__place;
+
+/* A buffer as the tensor memory accelerator (TMA) sees it, the innermost dimension first. */
+typedef struct tt__tensor_map {
+    uint64_t strides[TT__RANK_MAX - 1]; /* bytes, from the second dimension on */
+    uint32_t dims[TT__RANK_MAX];
+    uint16_t box[TT__RANK_MAX], l2_bytes;
+    uint8_t steps[TT__RANK_MAX], rank, type, swizzle_bytes;
+    bool fills_nan; /* beyond the dims, in place of 0 */
+} tt__tensor_map;
+
 /* An argument of a kernel: an operand of the caller, or a value that the configuration decides. */
 typedef struct tt__arg {
     uint8_t type;   /* tt__type; TT__TYPE_NONE: the operand */
     bool by_value;  /* a struct, in the memory of args[i] and those after it, which are no arguments */
     uint16_t bytes; /* that the kernel must take */
     int16_t operand;
+    uint8_t made;     /* tt__made */
+    uint8_t n_places; /* of a struct */
     union {
         int64_t i; /* of an integer type */
         double f;  /* of a floating one */
     };
 } tt__arg;
+
+/* How the number of a turn goes on from one launch of a loop to the next. */
+typedef enum tt__progress { TT__PROGRESS_BY, TT__PROGRESS_TIMES, TT__PROGRESS_OVER } tt__progress;
+
+static inline int64_t tt__progress_next(tt__progress progress, int64_t number, int32_t step) {
+    return progress == TT__PROGRESS_BY      ? number + step
+           : progress == TT__PROGRESS_TIMES ? number * step
+                                            : number / step;
+}
 
 /* One pass of a launch, which runs one kernel. A launch needs passes, functions and operands. */
 typedef struct tt__pass {
@@ -85,8 +119,11 @@ typedef struct tt__pass {
     unsigned shared_bytes;     /* dynamic */
     int16_t first_arg, n_args; /* of args */
     int16_t repeats;           /* launches after the first */
+    uint8_t progress;          /* tt__progress: how the number of a turn goes on */
+    int32_t from, step;        /* that number: at first, and from turn to turn */
     int16_t swap[2];           /* operands that change places after each launch; equal: none do */
     bool off;                  /* not launched at all */
+    bool joins;                /* it is in the loop of the pass above: launched after it in each turn */
     bool early; /* may begin before the previous kernel has ended, and waits for it on the device */
     bool cooperative;   /* all blocks are on the device at once, so they can wait for each other */
     uint8_t cluster[3]; /* blocks of a cluster; 0: as the code says */
@@ -109,6 +146,7 @@ static inline unsigned tt__pass_cluster(const tt__pass *p) {
 typedef struct tt__launch {
     int n_passes;
     bool swaps; /* some pass does */
+    bool makes; /* some argument is made for each launch */
     tt__pass passes[TT__PASSES_MAX];
     tt__arg args[TT__ARGS_MAX];
 } tt__launch;

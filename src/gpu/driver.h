@@ -82,9 +82,14 @@
     X(cuFuncSetAttribute, "cuFuncSetAttribute", (CUfunction fn, CUfunction_attribute attr, int value))       \
     X(cuLaunchKernel, "cuLaunchKernel",                                                                      \
       (CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,          \
-       unsigned shared_bytes, CUstream stream, void **args, void **extra))                                  \
+       unsigned shared_bytes, CUstream stream, void **args, void **extra))                                   \
     X(cuLaunchKernelEx, "cuLaunchKernelEx",                                                                  \
       (const CUlaunchConfig *config, CUfunction fn, void **args, void **extra))                              \
+    X(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                      \
+      (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *at, const cuuint64_t *dims,       \
+       const cuuint64_t *strides, const cuuint32_t *box, const cuuint32_t *steps,                            \
+       CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2,              \
+       CUtensorMapFloatOOBfill fill))                                                                        \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor",            \
       (int *n, CUfunction fn, int block_threads, size_t shared_bytes))
 

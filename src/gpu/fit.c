@@ -13,8 +13,10 @@ tt_status tt__fit_parameter(const char *kernel, const tt__launch *launch, int pa
     return tt__fail(TT_E_TEMPLATE,
                     "parameter %zu of %s has %zu bytes, but item %zu of its `args`%s%s%s has %d: %s", i + 1,
                     kernel, bytes, i + 1, a->type == TT__TYPE_NONE ? "" : " (",
-                    a->by_value ? "struct" : tt__types[a->type].name, a->type == TT__TYPE_NONE ? "" : ")",
-                    a->bytes, advice);
+                    a->made == TT__MADE_MAP ? "tensormap"
+                    : a->by_value           ? "struct"
+                                            : tt__types[a->type].name,
+                    a->type == TT__TYPE_NONE ? "" : ")", a->bytes, advice);
 }
 
 tt_status tt__fit_count(const char *kernel, const tt__launch *launch, int pass, size_t n) {

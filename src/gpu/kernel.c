@@ -3,6 +3,8 @@
  */
 #include "gpu/kernel.h"
 
+#include <string.h>
+
 #include "code/cubin.h"
 #include "code/lowered.h"
 #include "gpu/fit.h"
@@ -241,29 +243,145 @@ CUresult tt__pass_launch(const tt__pass *pass, const tt__driver *cu, CUfunction 
                               pass->block[2], pass->shared_bytes, stream, args, NULL);
 }
 
+/* ---- Arguments that each launch makes -------------------------------------------------------------------
+ */
+
+enum {
+    MAP_ALIGN = 64,
+    /* Each one is in the memory of a launch, too, with 2 of its arguments at least. */
+    MADE_MAX = TT__ARGS_MAX * (int)sizeof(tt__arg) + TT__ARGS_MAX / 2 * MAP_ALIGN +
+               TT__ARGS_MAX * (int)sizeof(tt__arg) / (int)sizeof(tt__tensor_map) * TT__MAP_BYTES,
+};
+
+/* A launch under way. */
+typedef struct course {
+    const tt__driver *cu;
+    const tt__launch *launch;
+    const tt__arg_value *constants;
+    void *const *operands;
+    uint8_t at[TT__OPERAND_ERROR + 1]; /* where each operand is by now, if any change places */
+    tt__arg_value number;              /* of the turn */
+    size_t used;
+    _Alignas(MAP_ALIGN) unsigned char made[MADE_MAX];
+} course;
+
+static void *operand_of(const course *c, int operand) {
+    return c->operands[c->launch->swaps ? c->at[operand] : operand];
+}
+
+static CUtensorMapDataType map_type(tt__type type) {
+    static const CUtensorMapDataType by_size[] = {
+        [1] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        [2] = CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        [4] = CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        [8] = CU_TENSOR_MAP_DATA_TYPE_UINT64,
+    };
+    return type == TT__TYPE_F16    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+           : type == TT__TYPE_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+           : type == TT__TYPE_F32  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+           : type == TT__TYPE_F64  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
+           : type == TT__TYPE_I32  ? CU_TENSOR_MAP_DATA_TYPE_INT32
+           : type == TT__TYPE_I64  ? CU_TENSOR_MAP_DATA_TYPE_INT64
+                                   : by_size[tt__types[type].size];
+}
+
+static CUresult encode_map(CUtensorMap *out, const tt__driver *cu, const tt__tensor_map *m, CUdeviceptr at) {
+    static const CUtensorMapSwizzle swizzles[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
+                                                  CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                                  CU_TENSOR_MAP_SWIZZLE_128B};
+    static const CUtensorMapL2promotion lines[] = {
+        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B};
+    cuuint64_t dims[TT__RANK_MAX], strides[TT__RANK_MAX] = {0};
+    cuuint32_t box[TT__RANK_MAX], steps[TT__RANK_MAX];
+    for (int i = 0; i < m->rank; i++) {
+        dims[i] = m->dims[i];
+        box[i] = m->box[i];
+        steps[i] = m->steps[i];
+        if (i + 1 < m->rank)
+            strides[i] = m->strides[i];
+    }
+    return cu->cuTensorMapEncodeTiled(
+        out, map_type((tt__type)m->type), m->rank, (void *)(uintptr_t)at, dims, strides, box, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzles[m->swizzle_bytes / 32], lines[m->l2_bytes / 64],
+        m->fills_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+/* The struct with the addresses and scalars of this launch. */
+static void fill_struct(unsigned char *out, const course *c, const tt__arg *arg) {
+    const unsigned char *from = (const unsigned char *)&c->launch->args[arg->i];
+    tt__place place;
+    memcpy(out, from, arg->bytes);
+    from += (arg->bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
+    for (int i = 0; i < arg->n_places; i++) {
+        memcpy(&place, from + (size_t)i * sizeof place, sizeof place);
+        memcpy(out + place.at, operand_of(c, place.operand), place.bytes);
+    }
+}
+
+static CUresult make(void **out, course *c, const tt__arg *arg) {
+    unsigned char *at = c->made + c->used;
+    CUdeviceptr buffer;
+    *out = at;
+    if (arg->made == TT__MADE_OF_TURN) {
+        *out = &c->number;
+        return CUDA_SUCCESS;
+    }
+    c->used += ((size_t)arg->bytes + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN;
+    if (arg->made == TT__MADE_STRUCT) {
+        fill_struct(at, c, arg);
+        return CUDA_SUCCESS;
+    }
+    memcpy(&buffer, operand_of(c, arg->operand), sizeof buffer);
+    return encode_map((CUtensorMap *)(void *)at, c->cu,
+                      (const tt__tensor_map *)(const void *)&c->launch->args[arg->i], buffer);
+}
+
+static CUresult launch_one(course *c, const tt__pass *pass, CUfunction fn, CUstream stream) {
+    void *args[TT__ARGS_MAX];
+    CUresult r = CUDA_SUCCESS;
+    c->used = 0;
+    for (int i = 0; i < pass->n_args && r == CUDA_SUCCESS; i++) {
+        const tt__arg *arg = &c->launch->args[pass->first_arg + i];
+        if (arg->made != TT__MADE_BEFORE)
+            r = make(&args[i], c, arg);
+        else
+            args[i] = arg->by_value                ? (void *)(uintptr_t)&c->launch->args[arg->i]
+                      : arg->type != TT__TYPE_NONE ? (void *)(uintptr_t)&c->constants[pass->first_arg + i]
+                                                   : operand_of(c, arg->operand);
+    }
+    if (r == CUDA_SUCCESS)
+        r = tt__pass_launch(pass, c->cu, fn, args, stream);
+    if (pass->swap[0] != pass->swap[1]) {
+        const uint8_t held = c->at[pass->swap[0]];
+        c->at[pass->swap[0]] = c->at[pass->swap[1]];
+        c->at[pass->swap[1]] = held;
+    }
+    return r;
+}
+
 CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
                                 const tt__arg_value *constants, void *const *operands, CUstream stream) {
     CUresult r = CUDA_SUCCESS;
-    uint8_t at[TT__OPERAND_ERROR + 1]; /* where each operand is by now */
+    course c; /* most of it is not used by most launches */
+    c.cu = cu;
+    c.launch = launch;
+    c.constants = constants;
+    c.operands = operands;
     for (int i = 0; i <= TT__OPERAND_ERROR && launch->swaps; i++)
-        at[i] = (uint8_t)i;
-    for (int s = 0; s < launch->n_passes; s++) {
-        const tt__pass *pass = &launch->passes[s];
-        for (int turn = pass->off ? -1 : pass->repeats; turn >= 0 && r == CUDA_SUCCESS; turn--) {
-            void *args[TT__ARGS_MAX];
-            for (int i = 0; i < pass->n_args; i++) {
-                const tt__arg *arg = &launch->args[pass->first_arg + i];
-                args[i] = arg->by_value                ? (void *)(uintptr_t)&launch->args[arg->i]
-                          : arg->type != TT__TYPE_NONE ? (void *)(uintptr_t)&constants[pass->first_arg + i]
-                          : launch->swaps              ? operands[at[arg->operand]]
-                                                       : operands[arg->operand];
-            }
-            r = tt__pass_launch(pass, cu, kernel->fns[s], args, stream);
-            if (pass->swap[0] != pass->swap[1]) {
-                uint8_t held = at[pass->swap[0]];
-                at[pass->swap[0]] = at[pass->swap[1]];
-                at[pass->swap[1]] = held;
-            }
+        c.at[i] = (uint8_t)i;
+    for (int s = 0, end; s < launch->n_passes; s = end) {
+        const tt__pass *leader = &launch->passes[s];
+        int64_t number = leader->from;
+        for (end = s + 1; end < launch->n_passes && launch->passes[end].joins;)
+            end++;
+        for (int turn = leader->off ? -1 : leader->repeats; turn >= 0 && r == CUDA_SUCCESS; turn--) {
+            c.number.i64 = number; /* little-endian, so that it is right for shorter types, too */
+            for (int k = s; k < end && r == CUDA_SUCCESS; k++)
+                if (!launch->passes[k].off)
+                    r = launch_one(&c, &launch->passes[k], kernel->fns[k], stream);
+            number = turn ? tt__progress_next((tt__progress)leader->progress, number, leader->step) : number;
         }
     }
     return r;

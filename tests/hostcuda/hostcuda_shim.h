@@ -47,6 +47,18 @@ static const uint3 &blockDim = hostcuda.block_dim;
 static const uint3 &gridDim = hostcuda.grid_dim;
 static const int warpSize = HOSTCUDA_WARP;
 
+/* What cuTensorMapEncodeTiled of the stand-in was told, 128 bytes like the real one. Nothing emulates TMA. The
+ * guard of <cuda.h> keeps its types out. */
+#define __cuda_cuda_h__
+struct alignas(64) CUtensorMap_st {
+    unsigned char *hostcuda_at;
+    unsigned long long hostcuda_dims[5], hostcuda_strides[4];
+    unsigned short hostcuda_box[5];
+    unsigned char hostcuda_steps[5], hostcuda_rank, hostcuda_type, hostcuda_swizzle, hostcuda_l2,
+        hostcuda_fill;
+};
+typedef struct CUtensorMap_st CUtensorMap;
+
 /* ---- How the driver stand-in calls a kernel: HOSTCUDA_KERNEL(name, launch bounds) follows its body ---- */
 
 template <class T> struct hostcuda_is_pointer { static constexpr unsigned value = 0; };

@@ -270,6 +270,54 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, vo
                           extra);
 }
 
+/* Notes its arguments for kernels (hostcuda_shim.h), after it has refused what the driver refuses. */
+typedef struct noted_map {
+    void *at;
+    unsigned long long dims[5], strides[4];
+    unsigned short box[5];
+    unsigned char steps[5], rank, type, swizzle, l2, fill;
+} noted_map;
+
+EXPORT CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *at,
+                                       const cuuint64_t *dims, const cuuint64_t *strides,
+                                       const cuuint32_t *box, const cuuint32_t *steps,
+                                       CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                       CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill) {
+    static const unsigned sizes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4}; /* in the order of the types */
+    static const unsigned swizzle_bytes[] = {0, 32, 64, 128};
+    enum { UNIT = 16, BOX_MAX = 256, STEP_MAX = 8 };
+    int major;
+    CUresult r = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+    REQUIRE(r == CUDA_SUCCESS && major >= 9, CUDA_ERROR_NOT_SUPPORTED);
+    REQUIRE(map && (uintptr_t)map % 64 == 0 && (unsigned)type < sizeof sizes / sizeof *sizes && rank >= 1 &&
+                rank <= 5 && (uintptr_t)at % UNIT == 0 && interleave == CU_TENSOR_MAP_INTERLEAVE_NONE &&
+                (unsigned)swizzle <= CU_TENSOR_MAP_SWIZZLE_128B,
+            CUDA_ERROR_INVALID_VALUE);
+    const unsigned size = sizes[type], most = swizzle_bytes[swizzle];
+    noted_map noted = {.at = at,
+                       .rank = (unsigned char)rank,
+                       .type = (unsigned char)type,
+                       .swizzle = (unsigned char)swizzle,
+                       .l2 = (unsigned char)l2,
+                       .fill = (unsigned char)fill};
+    REQUIRE(box[0] * size % UNIT == 0 && (most == 0 || box[0] * size <= most), CUDA_ERROR_INVALID_VALUE);
+    for (unsigned i = 0; i < rank; i++) {
+        REQUIRE(dims[i] >= 1 && dims[i] <= 1ull << 32 && box[i] >= 1 && box[i] <= BOX_MAX && steps[i] >= 1 &&
+                    steps[i] <= STEP_MAX,
+                CUDA_ERROR_INVALID_VALUE);
+        noted.dims[i] = dims[i];
+        noted.box[i] = (unsigned short)box[i];
+        noted.steps[i] = (unsigned char)steps[i];
+        if (i + 1 == rank)
+            continue;
+        REQUIRE(strides[i] % UNIT == 0 && strides[i] < 1ull << 40, CUDA_ERROR_INVALID_VALUE);
+        noted.strides[i] = strides[i];
+    }
+    memset(map, 0, sizeof *map);
+    memcpy(map, &noted, sizeof noted);
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction fn, int block_threads,
                                                             size_t shared_bytes) {
     ENTER(NEEDS_CONTEXT);

@@ -8,22 +8,22 @@
 #include "kernel/annotation/reader.h"
 #include "kernel/expression/scan.h"
 
-static tt_status fail_operand(const tt__template *t, const tt__arg_expr *a) {
+static tt_status fail_operand(const tt__template *t, const tt__expr *e) {
     size_t n = t->operation->n_operands;
-    tt__suggest near = tt__suggest_for(a->value.text, strlen(a->value.text));
+    tt__suggest near = tt__suggest_for(e->text, strlen(e->text));
     for (size_t k = 0; k < n; k++) {
         if (t->operation->operands[k].direction == TT__CONSTANT &&
-            strcmp(t->operation->operands[k].name, a->value.text) == 0)
-            return tt__template_fail(t->path, a->value.line, a->value.column,
+            strcmp(t->operation->operands[k].name, e->text) == 0)
+            return tt__template_fail(t->path, e->line, e->column,
                                      "%s is a constant: the code knows it by its name, and it is no argument",
-                                     a->value.text);
+                                     e->text);
         tt__suggest_try(&near, t->operation->operands[k].name);
     }
     for (tt__type type = TT__TYPE_NONE + 1; type < TT__TYPE_COUNT; type++)
         if (tt__types[type].argument)
             tt__suggest_try(&near, tt__types[type].name);
-    return tt__template_fail(t->path, a->value.line, a->value.column,
-                             "found '%.60s', expected %s%s%s or a type and an expression%s", a->value.text,
+    return tt__template_fail(t->path, e->line, e->column,
+                             "found '%.60s', expected %s%s%s or a type and an expression%s", e->text,
                              n ? t->operation->operands[0].name : "", n > 1 ? ", " : "",
                              n > 1 ? t->operation->operands[1].name : "", tt__suggest_text(&near));
 }
@@ -50,20 +50,63 @@ static tt_status find_swap(const tt__template *t, tt__geometry_expr *g) {
     return TT_OK;
 }
 
-/* Looks up the operands among a launch's arguments. `verify` also gets an `error`, and only `data` may get a
- * constant. `role` TT__ROLE_COUNT: a kernel that is tuned. */
+/* The operand of this name; n_operands: there is none. Only `data` may get a constant. */
+static size_t find_operand(const tt__template *t, const char *name, tt__role role) {
+    const size_t n = t->operation->n_operands;
+    size_t k = 0;
+    while (k < n && strcmp(t->operation->operands[k].name, name) != 0)
+        k++;
+    return k < n && role != TT__DATA && t->operation->operands[k].direction == TT__CONSTANT ? n : k;
+}
+
+/* An item of `args` may be a tensor map, or the number of a turn. */
+static bool find_other(const tt__template *t, const tt__geometry_expr *g, tt__arg_expr *a) {
+    for (size_t i = 0; i < t->n_maps && a->type == TT__TYPE_NONE; i++) {
+        if (strcmp(t->maps[i].name, a->value.text) != 0)
+            continue;
+        a->map = (int)i + 1;
+        a->type = TT__TYPE_U8;
+        a->by_value = true;
+        a->value.text = NULL;
+        return true;
+    }
+    a->of_turn = a->of_turn || (a->type != TT__TYPE_NONE && a->value.text && g->turn[0] &&
+                                strcmp(a->value.text, g->turn) == 0);
+    return a->type != TT__TYPE_NONE;
+}
+
+/* Looks up the operands among a launch's arguments. `verify` also gets an `error`. `role` TT__ROLE_COUNT: a
+ * kernel that is tuned. */
 static tt_status find_args(tt__template *t, const tt__geometry_expr *g, tt__role role) {
+    const size_t n = t->operation->n_operands;
     for (int i = g->first_arg; i < g->first_arg + g->n_args; i++) {
         tt__arg_expr *a = &t->args[i];
-        size_t k = 0, n = t->operation->n_operands;
-        if (a->type != TT__TYPE_NONE)
+        for (int f = a->first_field; f < a->first_field + a->n_fields; f++) {
+            tt__struct_member *m = &t->fields[f];
+            const size_t k = m->type == TT__TYPE_NONE ? find_operand(t, m->value.text, role) : 0;
+            if (m->type == TT__TYPE_NONE && k == n)
+                return fail_operand(t, &m->value);
+            m->operand = (int)k;
+        }
+        if (find_other(t, g, a))
             continue;
-        while (k < n && strcmp(t->operation->operands[k].name, a->value.text) != 0)
-            k++;
-        bool error = role == TT__VERIFY && k == n && strcmp(a->value.text, "error") == 0;
-        if (!error && (k == n || (role != TT__DATA && t->operation->operands[k].direction == TT__CONSTANT)))
-            return fail_operand(t, a);
+        const size_t k = find_operand(t, a->value.text, role);
+        const bool error = role == TT__VERIFY && k == n && strcmp(a->value.text, "error") == 0;
+        if (!error && k == n)
+            return fail_operand(t, &a->value);
         a->operand = error ? TT__OPERAND_ERROR : (int)k;
+    }
+    return TT_OK;
+}
+
+static tt_status find_maps(tt__template *t) {
+    for (size_t i = 0; i < t->n_maps; i++) {
+        tt__map_expr *m = &t->maps[i];
+        const size_t k = find_operand(t, m->buffer.text, TT__ROLE_COUNT);
+        if (k == t->operation->n_operands || t->operation->operands[k].scalar)
+            return tt__template_fail(t->path, m->buffer.line, m->buffer.column,
+                                     "`tensormap` describes a buffer, and %.60s is none", m->buffer.text);
+        m->operand = (int)k;
     }
     return TT_OK;
 }
@@ -71,13 +114,13 @@ static tt_status find_args(tt__template *t, const tt__geometry_expr *g, tt__role
 /* What a `data` kernel gets is kept as it leaves it. */
 static tt_status fill_operands(tt__template *t, const tt__geometry_expr *g) {
     bool any = false;
-    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++) {
-        tt__arg_expr *a = &t->args[i];
-        tt__operand *o = &t->own->operands[a->operand];
-        if (a->type != TT__TYPE_NONE || o->scalar)
+    for (size_t i = 0; i < t->own->n_operands; i++) {
+        tt__operand *o = &t->own->operands[i];
+        const tt__expr *named = o->scalar ? NULL : tt__template_gets(t, g, (int)i);
+        if (!named)
             continue;
         if (o->direction == TT__OUT)
-            return tt__template_fail(t->path, a->value.line, a->value.column,
+            return tt__template_fail(t->path, named->line, named->column,
                                      "`data` fills what a launch reads, and %s is `out`: say inout if the "
                                      "kernel adds to it",
                                      o->name);
@@ -102,6 +145,7 @@ static tt_status check_verify(const tt__template *t) {
 }
 
 static tt_status find_operands(tt__template *t) {
+    TT_TRY(find_maps(t));
     for (int i = 0; i < t->n_passes; i++)
         TT_TRY(find_swap(t, &t->passes[i]));
     for (int i = 0; i < t->n_passes; i++)

@@ -144,6 +144,9 @@ tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest
     for (size_t i = 0; t->own && i < t->own->n_operands && !taken; i++)
         if (is_taken(t->own->operands[i].name, out, &other))
             taken = "an operand";
+    for (size_t i = 0; i < t->n_maps && !taken; i++)
+        if (is_taken(t->maps[i].name, out, &other))
+            taken = "a tensor map";
     if (taken && strcmp(other, out) != 0)
         return FAIL(r, rest.at, "%s differs only in capitals from %s, which is %s: choose another name", out,
                     other, taken);

@@ -719,19 +719,31 @@ out:
 }
 
 static tt_status compile_launch(tt__template *t, tt__geometry_expr *g) {
-    tt__expr *const all[] = {&g->block[0],   &g->block[1],   &g->block[2],   &g->grid[0],
-                             &g->grid[1],    &g->grid[2],    &g->cluster[0], &g->cluster[1],
-                             &g->cluster[2], &g->shared,     &g->when,       &g->repeat};
+    tt__expr *const all[] = {&g->block[0], &g->block[1],   &g->block[2],   &g->grid[0],    &g->grid[1],
+                             &g->grid[2],  &g->cluster[0], &g->cluster[1], &g->cluster[2], &g->shared,
+                             &g->when,     &g->repeat,     &g->from,       &g->step};
     for (size_t i = 0; i < TT__COUNT(all); i++)
         TT_TRY(compile(t, t, all[i]));
     for (int i = g->first_arg; i < g->first_arg + g->n_args; i++) {
         const tt__arg_expr *a = &t->args[i];
-        if (a->type != TT__TYPE_NONE)
+        if (a->type != TT__TYPE_NONE && !a->of_turn)
             TT_TRY(compile(t, t, &t->args[i].value));
         for (int k = a->first_field; k < a->first_field + a->n_fields; k++)
-            TT_TRY(compile(t, t, &t->fields[k].value));
+            if (t->fields[k].type != TT__TYPE_NONE)
+                TT_TRY(compile(t, t, &t->fields[k].value));
     }
     return TT_OK;
+}
+
+static tt_status compile_map(tt__template *t, tt__map_expr *m) {
+    for (int i = 0; i < TT__RANK_MAX; i++) {
+        TT_TRY(compile(t, t, &m->dims[i]));
+        TT_TRY(compile(t, t, &m->box[i]));
+        TT_TRY(compile(t, t, &m->strides[i]));
+        TT_TRY(compile(t, t, &m->steps[i]));
+    }
+    TT_TRY(compile(t, t, &m->swizzle));
+    return compile(t, t, &m->l2);
 }
 
 /* Defaults and most lengths depend on the problem only, so parameters are not in scope. */
@@ -794,6 +806,8 @@ tt_status tt__expr_compile(tt__template *t) {
         TT_TRY(compile(t, t, &t->derived[i].value));
     for (size_t i = 0; i < t->n_wheres; i++)
         TT_TRY(compile(t, t, &t->wheres[i]));
+    for (size_t i = 0; i < t->n_maps; i++)
+        TT_TRY(compile_map(t, &t->maps[i]));
     for (int i = 0; i < t->n_passes; i++)
         TT_TRY(compile_launch(t, &t->passes[i]));
     for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)

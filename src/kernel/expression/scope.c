@@ -127,6 +127,13 @@ static tt_status misplaced(const tt__scope *s, const char *word, size_t n, const
                                        : "only the problem and the device are known here");
 }
 
+static bool is_turn(const tt__template *t, const char *word, size_t n) {
+    for (int i = 0; i < t->n_passes; i++)
+        if (t->passes[i].turn[0] && tt__word_is(word, n, t->passes[i].turn))
+            return true;
+    return false;
+}
+
 tt_status tt__scope_unknown(const tt__scope *s, const char *word, size_t n) {
     for (size_t i = 0; i < s->t->n_derived; i++)
         if (tt__word_is(word, n, s->t->derived[i].name))
@@ -140,6 +147,12 @@ tt_status tt__scope_unknown(const tt__scope *s, const char *word, size_t n) {
             return TT__SCOPE_FAIL(s, word,
                                   "%s is not allowed: an expression is arithmetic and comparisons only",
                                   refused_words[i]);
+    if (is_turn(s->t, word, n))
+        return TT__SCOPE_FAIL(
+            s, word,
+            "%.*s is of a `repeat`, and changes from launch to launch: only an item of `args` "
+            "can be it, as in i32 %.*s",
+            SHORT(n), word, SHORT(n), word);
     const char *value = tt__scope_value(s, word, n, NULL);
     if (value)
         return TT__SCOPE_FAIL(s, word, "unknown name %s; did you mean the value '%s'?", value, value);

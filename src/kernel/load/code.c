@@ -196,6 +196,13 @@ static tt_status check_shared(const tt__template *t, const char *bare, const tt_
                              name);
 }
 
+static bool takes_map(const tt__template *t, const tt__geometry_expr *g) {
+    bool found = false;
+    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
+        found |= t->args[i].map > 0;
+    return found;
+}
+
 /* Is the kernel in the code, and can it be launched? `bare` is without texts in quotes and directives. */
 static tt_status check_kernel(const tt__template *t, const char *code, const char *bare,
                               const tt__geometry_expr *g, const char *symbol, const char *keyword) {
@@ -210,12 +217,13 @@ static tt_status check_kernel(const tt__template *t, const char *code, const cha
         return tt__template_fail(t->path, g->line, g->column,
                                  "the code is OpenCL (`__kernel`), and only CUDA C++ can be tuned");
     const char *object = texture_of(code, name);
-    if (object && strcmp(object, "CUtensorMap") == 0)
+    const bool is_map = object && strcmp(object, "CUtensorMap") == 0;
+    if (is_map && !takes_map(t, g))
         return tt__template_fail(t->path, g->line, g->column,
-                                 "%s takes a CUtensorMap, and tensor maps cannot be given: let it read the "
-                                 "buffer, as with cp.async.bulk",
+                                 "%s takes a CUtensorMap: make one with a line such as //@ tensormap map x "
+                                 "(cols, rows) box (64, 32), and let its `args` name it",
                                  name);
-    if (object)
+    if (object && !is_map)
         return tt__template_fail(t->path, g->line, g->column,
                                  "%s takes a %s, and textures and surfaces cannot be given: let it read a "
                                  "buffer",
@@ -301,10 +309,8 @@ static void uncover_annotations(char *source) {
 }
 
 static bool gets(const tt__template *t, const tt__geometry_expr *g, int operand) {
-    bool found = g->swap_line && (g->swap_of[0] == operand || g->swap_of[1] == operand);
-    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++)
-        found |= t->args[i].type == TT__TYPE_NONE && t->args[i].operand == operand;
-    return found;
+    return (g->swap_line && (g->swap_of[0] == operand || g->swap_of[1] == operand)) ||
+           tt__template_gets(t, g, operand) != NULL;
 }
 
 /* Does a kernel of the file get the buffer, or a copy of it? */

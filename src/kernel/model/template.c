@@ -58,6 +58,21 @@ const tt__variable *tt__operation_variable(const tt__operation *op, const char *
     return NULL;
 }
 
+const tt__expr *tt__template_gets(const tt__template *t, const tt__geometry_expr *g, int operand) {
+    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++) {
+        const tt__arg_expr *a = &t->args[i];
+        const tt__map_expr *m = a->map ? &t->maps[a->map - 1] : NULL;
+        if (m && m->operand == operand)
+            return &m->buffer;
+        if (a->type == TT__TYPE_NONE && a->operand == operand)
+            return &a->value;
+        for (int k = a->first_field; k < a->first_field + a->n_fields; k++)
+            if (t->fields[k].type == TT__TYPE_NONE && t->fields[k].operand == operand)
+                return &t->fields[k].value;
+    }
+    return NULL;
+}
+
 void tt__template_free(tt__template **template) {
     tt__template *t = *template;
     *template = NULL;

@@ -25,6 +25,7 @@ enum {
     TT__OPTIONS_MAX = 16,
     TT__DERIVED_MAX = 12,
     TT__FIELDS_MAX = 128,
+    TT__MAPS_MAX = 16,
     TT__FILE_MAX = 128,
     TT__CONFIGS_MAX = 65536, /* legal configurations of one template that are listed; of more, a sample */
     TT__SAMPLE_MAX = 8192,   /* its size */
@@ -75,6 +76,10 @@ typedef struct tt__geometry_expr {
     tt__expr cluster[3];        /* blocks of a cluster; the first is missing: as the code says */
     tt__expr shared;            /* dynamic shared memory in bytes; not given: 0 */
     tt__expr when, repeat;      /* missing: always, once */
+    char turn[TT__NAME_MAX];    /* the number of a turn of `repeat`, which args may have; "": it has no name */
+    tt__expr from, step;        /* of it; missing: 0, and 1 or what leaves it alone */
+    tt__progress progress;
+    bool joins; /* as in tt__pass */
     char swap[2][TT__NAME_MAX];
     int swap_of[2], swap_line; /* the operands of these names; line 0: there are none */
     int first_arg, n_args;     /* in the template's args */
@@ -99,16 +104,31 @@ typedef struct tt__arg_expr {
     tt__type type;             /* TT__TYPE_NONE: an operand */
     bool by_value;             /* a struct or a vector: its fields, or permute_any.h if it has none */
     int first_field, n_fields; /* in the template's fields */
+    int map;                   /* 1 + the index of a tensor map; 0: it is none */
+    bool of_turn;              /* the number of the turn */
     int operand;               /* index in the operation's operands, or TT__OPERAND_ERROR */
     tt__expr value;            /* if it is an operand, its text is the operand's name */
 } tt__arg_expr;
 
-/* A number of a struct by value, or several that are the same. */
+/* A number of a struct by value, or several that are the same, or an operand. */
 typedef struct tt__struct_member {
-    tt__type type;
+    tt__type type;    /* TT__TYPE_NONE: the operand */
     int lanes, align; /* align: bytes, of the first */
+    int operand;      /* `value` has its name */
     tt__expr value;
 } tt__struct_member;
+
+/* `tensormap`: a buffer as the tensor memory accelerator sees it. */
+typedef struct tt__map_expr {
+    char name[TT__NAME_MAX];
+    tt__expr buffer; /* its name */
+    int operand;
+    int rank;
+    tt__expr dims[TT__RANK_MAX], box[TT__RANK_MAX];
+    tt__expr strides[TT__RANK_MAX], steps[TT__RANK_MAX]; /* not given: dense, and 1 */
+    tt__expr swizzle, l2;                                /* bytes; not given: 0 */
+    bool fills_nan;
+} tt__map_expr;
 
 /* ---- The operation: the computation and its data, without a kernel to tune --------------------- */
 
@@ -208,6 +228,8 @@ typedef struct tt__template {
     tt__arg_expr args[(1 + TT__ROLE_COUNT) * TT__ARGS_MAX]; /* of all passes and asides */
     int n_fields;
     tt__struct_member fields[TT__FIELDS_MAX]; /* of args that are structs */
+    size_t n_maps;
+    tt__map_expr maps[TT__MAPS_MAX];
     size_t n_options;
     tt__expr
         options[TT__OPTIONS_MAX]; /* additional compiler options; {NAME} stands for a parameter's value */
@@ -234,6 +256,9 @@ void tt__template_free(tt__template **t);
 /* The parameter or the variable of this name (n characters), or NULL. `op` may be NULL. */
 const tt__param *tt__template_param(const tt__template *t, const char *name, size_t n);
 const tt__variable *tt__operation_variable(const tt__operation *op, const char *name, size_t n);
+/* Where a launch of the template names the operand: as an argument, in a struct or in a tensor map. NULL: it
+ * does not get it. */
+const tt__expr *tt__template_gets(const tt__template *t, const tt__geometry_expr *g, int operand);
 /* The number of templates in this process. */
 size_t tt__templates_alive(void);
 

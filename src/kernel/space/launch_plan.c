@@ -24,6 +24,8 @@ enum {
     CLUSTER_MAX = 16
 }; /* CLUSTER: added to the index of a slot of the grid */
 
+enum { WHEN, REPEAT, FROM, STEP }; /* the index of a slot of the turns */
+
 static void plan_slot(tt__launch_plan *pl, tt__part kind, int pass, int index, const tt__expr *e) {
     if (!e->text)
         return;
@@ -42,10 +44,12 @@ static void plan_pass(tt__launch_plan *pl, int pass) {
     for (int i = 0; i < 3; i++)
         plan_slot(pl, TT__PART_GRID, pass, CLUSTER + i, &g->cluster[i]);
     plan_slot(pl, TT__PART_SHARED, pass, 0, &g->shared);
-    plan_slot(pl, TT__PART_TURNS, pass, 0, &g->when);
-    plan_slot(pl, TT__PART_TURNS, pass, 1, &g->repeat);
+    plan_slot(pl, TT__PART_TURNS, pass, WHEN, &g->when);
+    plan_slot(pl, TT__PART_TURNS, pass, REPEAT, &g->repeat);
+    plan_slot(pl, TT__PART_TURNS, pass, FROM, &g->from);
+    plan_slot(pl, TT__PART_TURNS, pass, STEP, &g->step);
     for (int i = 0; i < g->n_args; i++)
-        if (pl->t->args[g->first_arg + i].type != TT__TYPE_NONE)
+        if (pl->t->args[g->first_arg + i].type != TT__TYPE_NONE && !pl->t->args[g->first_arg + i].of_turn)
             plan_slot(pl, TT__PART_ARGS, pass, i, &pl->t->args[g->first_arg + i].value);
 }
 
@@ -151,16 +155,30 @@ static tt_status check_regs(const tt__launch_plan *pl, const tt__candidate *c, s
     return TT_OK;
 }
 
-/* `when` (index 0) is a condition, `repeat` a number of launches. */
+/* The number of a turn: where it starts, and how it goes on. */
+static tt_status set_progress(const tt__launch_plan *pl, const tt__candidate *c, tt__pass *pass, size_t slot,
+                              tt__value v, bool *legal) {
+    const bool step = pl->slots[slot].index == STEP;
+    if (v.kind != TT__VALUE_INT || (step && v.i == 0))
+        return fail_value(pl, c, slot, v, step ? "an integer other than 0" : "an integer");
+    *legal = within(pl, slot, v.i < 0 ? -v.i : v.i, INT32_MAX);
+    if (*legal)
+        *(step ? &pass->step : &pass->from) = (int32_t)v.i;
+    return TT_OK;
+}
+
+/* `when` is a condition, `repeat` a number of launches. */
 static tt_status set_turns(const tt__launch_plan *pl, tt__candidate *c, size_t slot, tt__value v,
                            bool *legal) {
     tt__pass *pass = &c->launch.passes[pl->slots[slot].pass];
-    if (pl->slots[slot].index == 0) {
+    if (pl->slots[slot].index == WHEN) {
         pass->off = !tt__value_holds(v);
         return TT_OK;
     }
     if (pass->off)
         return TT_OK;
+    if (pl->slots[slot].index != REPEAT)
+        return set_progress(pl, c, pass, slot, v, legal);
     if (v.kind != TT__VALUE_INT || v.i < 0)
         return fail_value(pl, c, slot, v, "an integer of 0 or more");
     *legal = within(pl, slot, v.i, TT__TURNS_MAX);
@@ -223,7 +241,10 @@ static void start_launch(const tt__launch_plan *pl, tt__launch *l) {
                                   .n_args = (int16_t)g->n_args,
                                   .swap = {(int16_t)g->swap_of[0], (int16_t)g->swap_of[1]},
                                   .early = g->early && pl->gpu->cc >= HOPPER_CC,
-                                  .cooperative = g->cooperative};
+                                  .cooperative = g->cooperative,
+                                  .joins = g->joins,
+                                  .progress = (uint8_t)g->progress,
+                                  .step = 1};
         if (g->cluster[0].text)
             memset(l->passes[s].cluster, 1, sizeof l->passes[s].cluster);
         l->swaps |= g->swap_line > 0;
@@ -233,7 +254,11 @@ static void start_launch(const tt__launch_plan *pl, tt__launch *l) {
             l->args[n] = (tt__arg){.type = (uint8_t)a->type,
                                    .operand = (int16_t)a->operand,
                                    .bytes = (uint16_t)bytes,
-                                   .by_value = a->by_value};
+                                   .by_value = a->by_value,
+                                   .made = (uint8_t)(a->map       ? TT__MADE_MAP
+                                                     : a->of_turn ? TT__MADE_OF_TURN
+                                                                  : TT__MADE_BEFORE)};
+            l->makes |= l->args[n].made != TT__MADE_BEFORE;
         }
     }
 }
@@ -242,28 +267,171 @@ static size_t aligned(size_t at, size_t align) {
     return (at + align - 1) / align * align;
 }
 
-/* Lays the numbers of a struct out as C++ does. */
+/* Memory behind the arguments of all passes. */
+typedef struct room {
+    char *at;
+    size_t bytes;
+} room;
+
+static tt_status no_room(const tt__launch_plan *pl, const tt__expr *e) {
+    return tt__template_fail(pl->t->path, e->line, e->column,
+                             "the structs and tensor maps of `args` do not fit into %d bytes",
+                             (int)(TT__ARGS_MAX * sizeof(tt__arg)));
+}
+
+/* Lays the numbers of a struct out as C++ does. The places of operands follow it. */
 static tt_status set_fields(const tt__launch_plan *pl, tt__inputs *in, const tt__candidate *c,
-                            const tt__arg_expr *a, char *out, size_t room, size_t *bytes, bool *legal) {
+                            const tt__arg_expr *a, room room, tt__arg *arg, size_t *used, bool *legal) {
     size_t at = 0, most = 1;
+    tt__place places[TT__FIELDS_MAX];
     for (int i = a->first_field; i < a->first_field + a->n_fields && *legal; i++) {
         const tt__struct_member *f = &pl->t->fields[i];
-        const size_t size = (size_t)tt__types[f->type].size, align = (size_t)f->align;
-        const tt__value v = tt__expr_value(in, &f->value);
-        TT_TRY(read_number(pl, c, &f->value, &tt__types[f->type], v, legal));
+        const bool is_operand = f->type == TT__TYPE_NONE;
+        const size_t size =
+            is_operand ? (size_t)operand_bytes(pl, f->operand) : (size_t)tt__types[f->type].size;
+        const size_t align = is_operand ? size : (size_t)f->align;
         at = aligned(at, align);
         most = align > most ? align : most;
-        if (at + size * (size_t)f->lanes > room)
-            return tt__template_fail(pl->t->path, f->value.line, f->value.column,
-                                     "the structs of `args` do not fit into %zu bytes", room);
+        if (at + size * (size_t)f->lanes > room.bytes)
+            return no_room(pl, &f->value);
+        if (is_operand) {
+            places[arg->n_places++] =
+                (tt__place){.at = (uint16_t)at, .bytes = (uint16_t)size, .operand = (int16_t)f->operand};
+            at += size;
+            continue;
+        }
+        const tt__value v = tt__expr_value(in, &f->value);
+        TT_TRY(read_number(pl, c, &f->value, &tt__types[f->type], v, legal));
         for (int k = 0; k < f->lanes && *legal; k++, at += size)
-            tt__type_store(out + at, f->type, v.i, v.f);
+            tt__type_store(room.at + at, f->type, v.i, v.f);
     }
-    *bytes = aligned(at, most);
+    const size_t bytes = aligned(at, most), n = arg->n_places * sizeof *places;
+    arg->bytes = (uint16_t)bytes;
+    *used = aligned(bytes, sizeof(uint64_t)) + n;
+    if (n == 0)
+        return TT_OK;
+    if (*used > room.bytes)
+        return no_room(pl, &pl->t->fields[a->first_field].value);
+    memcpy(room.at + aligned(bytes, sizeof(uint64_t)), places, n);
+    arg->made = TT__MADE_STRUCT;
     return TT_OK;
 }
 
-/* Structs are in the memory behind the arguments of all passes. */
+/* A number of a tensor map. */
+static tt_status map_number(const tt__launch_plan *pl, tt__inputs *in, const tt__candidate *c,
+                            const tt__expr *e, int64_t otherwise, int64_t *out, const char *what,
+                            int64_t most, bool *legal) {
+    const tt__value v = e->text ? tt__expr_value(in, e) : tt__value_int(otherwise);
+    if (v.kind != TT__VALUE_INT || v.i < 0)
+        return fail_expr(pl, c, "tensormap", e, v, "an integer of 0 or more");
+    *out = v.i;
+    if (*legal && v.i > most)
+        *legal =
+            tt__launch_plan_refuse(pl, e, "is %" PRId64 ", the limit of %s is %" PRId64, v.i, what, most);
+    if (*legal && v.i == 0 && otherwise)
+        *legal = tt__launch_plan_refuse(pl, e, "is 0, and %s is at least 1", what);
+    return TT_OK;
+}
+
+/* What the device demands of a tensor map, of what cuTensorMapEncodeTiled would say only that it is invalid.
+ */
+static bool check_map(const tt__launch_plan *pl, const tt__map_expr *e, const tt__tensor_map *m, int size,
+                      int64_t count) {
+    enum { UNIT = 16 };
+    const int inner = m->box[0] * size;
+    int64_t last = ((int64_t)m->dims[0] - 1) * size;
+    if (pl->gpu->cc < HOPPER_CC)
+        return tt__launch_plan_refuse(pl, &e->buffer, "has a tensor map, which needs compute capability 9.0");
+    if (tt__problem_align(pl->p) % UNIT)
+        return tt__launch_plan_refuse(pl, &e->buffer,
+                                      "has a tensor map, and its address is no multiple of %d", UNIT);
+    if (inner % UNIT)
+        return tt__launch_plan_refuse(
+            pl, &e->box[0], "makes rows of a box of %d bytes, expected a multiple of %d", inner, UNIT);
+    if (m->swizzle_bytes && inner > m->swizzle_bytes)
+        return tt__launch_plan_refuse(
+            pl, &e->box[0], "makes rows of a box of %d bytes, and with swizzle %d at most %d are possible",
+            inner, m->swizzle_bytes, m->swizzle_bytes);
+    for (int i = 0; i + 1 < m->rank; i++) {
+        if (m->strides[i] % UNIT || m->strides[i] >> 40)
+            return tt__launch_plan_refuse(pl, e->strides[i].text ? &e->strides[i] : &e->dims[i],
+                                          "makes rows that are %" PRIu64
+                                          " bytes apart, expected a multiple of %d "
+                                          "below 2^40: give `strides`",
+                                          m->strides[i], UNIT);
+        last += ((int64_t)m->dims[i + 1] - 1) * (int64_t)m->strides[i];
+    }
+    if (last / size >= count)
+        return tt__launch_plan_refuse(pl, &e->dims[m->rank - 1],
+                                      "makes a tensor map of %" PRId64 " elements, and %s has %" PRId64,
+                                      last / size + 1, pl->t->operation->operands[e->operand].name, count);
+    return true;
+}
+
+static bool is_one_of(int64_t value, const int *known, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (value == known[i])
+            return true;
+    return false;
+}
+
+static tt_status set_map(const tt__launch_plan *pl, tt__inputs *in, const tt__candidate *c, tt__arg *arg,
+                         const tt__map_expr *e, tt__tensor_map *m, bool *legal) {
+    enum { BOX_MAX = 256, STEP_MAX = 8 };
+    static const int swizzles[] = {0, 32, 64, 128}, lines[] = {0, 64, 128, 256};
+    const tt__operand *o = &pl->t->operation->operands[e->operand];
+    const tt__type type = o->variable < 0 ? o->type : (tt__type)pl->facts.variables[o->variable];
+    const int size = tt__type_size(type, tt__problem_elem_size(pl->p));
+    int64_t v, stride = size;
+    *m = (tt__tensor_map){.rank = (uint8_t)e->rank, .type = (uint8_t)type, .fills_nan = e->fills_nan};
+    for (int i = 0; i < e->rank && *legal; i++) {
+        TT_TRY(map_number(pl, in, c, &e->dims[i], 1, &v, "a dimension", UINT32_MAX, legal));
+        m->dims[i] = (uint32_t)v;
+        stride = stride > INT64_MAX / (v + 1) ? INT64_MAX : stride * v;
+        TT_TRY(map_number(pl, in, c, &e->box[i], 1, &v, "a box", BOX_MAX, legal));
+        m->box[i] = (uint16_t)v;
+        TT_TRY(map_number(pl, in, c, &e->steps[i], 1, &v, "a step", STEP_MAX, legal));
+        m->steps[i] = (uint8_t)v;
+        if (i + 1 == e->rank)
+            break;
+        TT_TRY(map_number(pl, in, c, &e->strides[i], stride / size, &v, "a stride", INT64_MAX / size, legal));
+        m->strides[i] = (uint64_t)v * (uint64_t)size;
+        stride = (int64_t)m->strides[i];
+    }
+    TT_TRY(map_number(pl, in, c, &e->swizzle, 0, &v, "swizzle", 128, legal));
+    m->swizzle_bytes = (uint8_t)v;
+    if (*legal && !is_one_of(v, swizzles, TT__COUNT(swizzles)))
+        *legal = tt__launch_plan_refuse(pl, &e->swizzle, "is %" PRId64 ", expected 0, 32, 64 or 128", v);
+    TT_TRY(map_number(pl, in, c, &e->l2, 0, &v, "l2", 256, legal));
+    m->l2_bytes = (uint16_t)v;
+    if (*legal && !is_one_of(v, lines, TT__COUNT(lines)))
+        *legal = tt__launch_plan_refuse(pl, &e->l2, "is %" PRId64 ", expected 0, 64, 128 or 256", v);
+    const tt__value count = tt__expr_value(in, &o->count);
+    *legal = *legal && check_map(pl, e, m, size, count.kind == TT__VALUE_INT ? count.i * o->lanes : 0);
+    arg->operand = (int16_t)e->operand;
+    arg->bytes = TT__MAP_BYTES;
+    return TT_OK;
+}
+
+/* Fills in an argument that is more than a number: a struct or a tensor map. */
+static tt_status set_by_value(const tt__launch_plan *pl, tt__inputs *in, const tt__candidate *c,
+                              const tt__arg_expr *a, room room, tt__arg *arg, size_t *used, bool *legal) {
+    if (a->map) {
+        const tt__map_expr *m = &pl->t->maps[a->map - 1];
+        *used = sizeof(tt__tensor_map);
+        return *used > room.bytes ? no_room(pl, &m->buffer)
+                                  : set_map(pl, in, c, arg, m, (tt__tensor_map *)(void *)room.at, legal);
+    }
+    if (a->n_fields)
+        return set_fields(pl, in, c, a, room, arg, used, legal);
+    if (!tt__permute_argument(room.at, room.bytes, used, &pl->facts))
+        *legal = tt__launch_plan_refuse(pl, &pl->launches[0].grid[0],
+                                        "is for `struct permute_any`, which this problem does not have");
+    arg->bytes = (uint16_t)*used;
+    return TT_OK;
+}
+
+/* They are in the memory behind the arguments of all passes. */
 static tt_status set_structs(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal) {
     tt__launch *l = &c->launch;
     const tt__pass *last = &l->passes[l->n_passes - 1];
@@ -272,19 +440,35 @@ static tt_status set_structs(const tt__launch_plan *pl, tt__inputs *in, tt__cand
         for (int k = 0; k < l->passes[s].n_args && !l->passes[s].off && *legal; k++) {
             const tt__arg_expr *a = &pl->t->args[pl->launches[s].first_arg + k];
             tt__arg *arg = &l->args[l->passes[s].first_arg + k];
-            const size_t room = (size_t)(TT__ARGS_MAX - next) * sizeof *arg;
-            size_t bytes = 0;
+            const room room = {(char *)&l->args[next], (size_t)(TT__ARGS_MAX - next) * sizeof *arg};
+            size_t used = 0;
             if (!arg->by_value)
                 continue;
-            if (a->n_fields)
-                TT_TRY(set_fields(pl, in, c, a, (char *)&l->args[next], room, &bytes, legal));
-            else if (!tt__permute_argument(&l->args[next], room, &bytes, &pl->facts))
-                *legal =
-                    tt__launch_plan_refuse(pl, &pl->launches[0].grid[0],
-                                           "is for `struct permute_any`, which this problem does not have");
+            TT_TRY(set_by_value(pl, in, c, a, room, arg, &used, legal));
+            l->makes |= arg->made != TT__MADE_BEFORE;
             arg->i = next;
-            arg->bytes = (uint16_t)bytes;
-            next += (int)((bytes + sizeof *arg - 1) / sizeof *arg);
+            next += (int)((used + sizeof *arg - 1) / sizeof *arg);
+        }
+    return TT_OK;
+}
+
+/* The numbers of the turns of a loop fit the arguments that get them. The first and the last say it: they
+ * only rise or only fall. */
+static tt_status check_turns(const tt__launch_plan *pl, const tt__candidate *c, int leader, bool *legal) {
+    const tt__launch *l = &c->launch;
+    const tt__pass *p = &l->passes[leader];
+    int64_t last = p->from;
+    for (int turn = 0; turn < p->repeats && last >= INT32_MIN && last <= UINT32_MAX; turn++)
+        last = tt__progress_next((tt__progress)p->progress, last, p->step);
+    for (int s = leader; s < l->n_passes && (s == leader || l->passes[s].joins) && *legal; s++)
+        for (int i = 0; i < l->passes[s].n_args && *legal; i++) {
+            const tt__arg_expr *a = &pl->t->args[pl->launches[s].first_arg + i];
+            const tt__arg *arg = &l->args[l->passes[s].first_arg + i];
+            if (arg->made != TT__MADE_OF_TURN)
+                continue;
+            TT_TRY(read_number(pl, c, &a->value, &tt__types[arg->type], tt__value_int(p->from), legal));
+            if (*legal)
+                TT_TRY(read_number(pl, c, &a->value, &tt__types[arg->type], tt__value_int(last), legal));
         }
     return TT_OK;
 }
@@ -396,6 +580,14 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__ca
         if (!l->passes[s].off)
             *legal = check_pass(pl, &l->passes[s], &pl->launches[s], beyond);
     int turns = 0;
+    for (int s = 1; s < l->n_passes; s++)
+        if (l->passes[s].joins) {
+            l->passes[s].repeats = l->passes[s - 1].repeats;
+            l->passes[s].off |= l->passes[s - 1].off;
+        }
+    for (int s = 0; s < l->n_passes && *legal; s++)
+        if (!l->passes[s].off && !l->passes[s].joins)
+            TT_TRY(check_turns(pl, c, s, legal));
     for (int s = 0; s < l->n_passes; s++)
         turns += l->passes[s].off ? 0 : 1 + l->passes[s].repeats;
     if (*legal && (turns == 0 || turns > TT__TURNS_MAX)) {

@@ -8,7 +8,7 @@
 #include "kernel/space/space.h"
 
 /* All numbers of a launch, the limit on registers, the objective and the derived values. */
-enum { TT__SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 3 + 1 + 2) + TT__ARGS_MAX + 1 + 1 + TT__DERIVED_MAX };
+enum { TT__SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 3 + 1 + 4) + TT__ARGS_MAX + 1 + 1 + TT__DERIVED_MAX };
 
 typedef struct tt__launch_plan {
     const tt__template *t;

@@ -71,7 +71,7 @@ static const check_part check_parts[TT__PART_COUNT] = {
     [TT__PART_BLOCK] = {"block", "limit: threads of a block"},
     [TT__PART_GRID] = {"grid", "limit: blocks of the grid"},
     [TT__PART_SHARED] = {"shared", "limit: shared memory of a block"},
-    [TT__PART_ARGS] = {"args", "limit: numbers that fit i32"},
+    [TT__PART_ARGS] = {"args", "limit: numbers of arguments"},
     [TT__PART_TURNS] = {"repeat", "limit: number of launches"},
     [TT__PART_REGS] = {"maxrregcount", "limit: registers of a thread"},
 };
