@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""foreign.py [--tune PROGRAM] [--budget TIME] [--trials N] [NAME...]: tunes kernels that others wrote, as they are.
+"""foreign.py [--tune PROGRAM] [--budget TIME] [--trials N] [--of SET] [NAME...]: tunes kernels that others wrote, as they are.
 
 A file in bench/foreign/ has the annotations and a reference for one kernel. It includes the author's file from
 bench/foreign/sources/, which is not part of this project. Without that folder, this program says what belongs there.
@@ -16,13 +16,34 @@ import subprocess
 import sys
 import tempfile
 
-SOURCES = {  # commits of their repositories
+# Commits of their repositories: tuners bring kernels to be tuned, the others were written without a tuner in mind.
+TUNERS = {
     "NTNU-HPC-Lab/BAT": "06e0be2",
     "AutoTuningAssociation/benchmark_hub": "8eeb99e",
     "KernelTuner/kernel_tuner": "96a6abc",
     "HiPerCoRe/KTT": "931c415",
     "CNugteren/CLTune": "8a56a4a",
     "KernelTuner/kernel_launcher": "6e27d0f",
+}
+OTHERS = {
+    "karpathy/llm.c": "f1e2ace",
+    "siboehm/SGEMM_CUDA": "60cba6f",
+    "tspeterkim/flash-attention-minimal": "00f8f46",
+    "Bruce-Lee-LY/cuda_hgemm": "0d26c2e",
+    "NVIDIA/cuda-samples": "c94ff36",
+    "pranjalssh/fast.cu": "38eb642",
+    "IST-DASLab/marlin": "2f6d7c1",
+    "NVIDIA-developer-blog/code-samples": "72d62ec",
+    "bitsandbytes-foundation/bitsandbytes": "95f9af3",
+    "dgSPARSE/dgSPARSE-Lib": "973a972",
+    "mochimodev/cuda-hashing-algos": "5f80d58",
+    "yuhc/gpu-rodinia": "9c10d3e",
+    "zjin-lcf/HeCBench": "f27000a",
+    "DefTruth/CUDA-Learn-Notes": "d2fb4df",
+    "flashinfer-ai/flashinfer": "fb28d72",
+    "deepspeedai/DeepSpeed": "edaa722",
+    "graphdeco-inria/diff-gaussian-rasterization": "59f5f77",
+    "ggml-org/ggml": "d99724f",
 }
 HERE = pathlib.Path(__file__).resolve().parent / "foreign"
 
@@ -51,14 +72,17 @@ def main() -> int:
     parser.add_argument("--tune", default="build/tune")
     parser.add_argument("--budget", default="5s")
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--of", choices=["tuners", "others"], help="kernels of one of two sets")
     parser.add_argument("names", nargs="*", help="a part of a file's path, as bat/gemm; default: all")
     o = parser.parse_args()
-    heads = [h for h in sorted(HERE.glob("*/*.cu")) if not o.names or any(n in str(h) for n in o.names)]
-    sources = HERE / "sources"
-    missing = [name for name in SOURCES if not (sources / name.split("/")[1]).is_dir()]
+    sources = TUNERS if o.of == "tuners" else OTHERS if o.of == "others" else TUNERS | OTHERS
+    heads = [h for h in sorted(HERE.glob("*/*.cu")) if h.is_file() and (not o.names or any(n in str(h) for n in o.names))]
+    needed = {h: {n for n in TUNERS | OTHERS if f"/sources/{n.split('/')[1]}/" in h.read_text()} for h in heads}
+    heads = [h for h in heads if needed[h] <= sources.keys()]
+    missing = sorted({n for h in heads for n in needed[h] if not (HERE / "sources" / n.split("/")[1]).is_dir()})
     for name in missing:
-        to = sources / name.split("/")[1]
-        print(f"git clone https://github.com/{name} {to} && git -C {to} checkout {SOURCES[name]}")
+        to = HERE / "sources" / name.split("/")[1]
+        print(f"git clone https://github.com/{name} {to} && git -C {to} checkout {sources[name]}")
     if missing:
         sys.exit("foreign.py: files of these repositories are missing: run the commands above")
     if not heads:

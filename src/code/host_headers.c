@@ -98,6 +98,7 @@
     X("float.h", FLOATS)                                                                                     \
     X("cfloat", OWN("cfloat") FLOATS)                                                                        \
     X("algorithm", OWN("algorithm") STD_ALGORITHM)                                                           \
+    X("atomic", STD_OF_CUDA("atomic"))                                                                       \
     X("array", STD_OF_CUDA("array"))                                                                         \
     X("complex", STD_OF_CUDA("complex"))                                                                     \
     X("functional", STD_OF_CUDA("functional"))                                                               \
@@ -167,7 +168,6 @@
     X("signal.h", "")                                                                                        \
     X("stdarg.h", "")                                                                                        \
     X("unistd.h", "")                                                                                        \
-    X("builtin_types.h", "")                                                                                 \
     X("cublas.h", "")                                                                                        \
     X("cublasLt.h", "")                                                                                      \
     X("cublasXt.h", "")                                                                                      \
@@ -177,22 +177,12 @@
     X("cudaTypedefs.h", "")                                                                                  \
     X("cuda_profiler_api.h", "")                                                                             \
     X("cudnn.h", "")                                                                                         \
-    X("cufft.h", "")                                                                                         \
-    X("cufftXt.h", "")                                                                                       \
-    X("curand.h", "")                                                                                        \
     X("cusolverDn.h", "")                                                                                    \
     X("cusolverSp.h", "")                                                                                    \
     X("cusparse.h", "")                                                                                      \
-    X("device_functions.h", "")                                                                              \
-    X("driver_types.h", "")                                                                                  \
-    X("host_defines.h", "")                                                                                  \
-    X("library_types.h", "")                                                                                 \
     X("nccl.h", "")                                                                                          \
     X("nvToolsExt.h", "")                                                                                    \
     X("nvml.h", "")                                                                                          \
-    X("nvrtc.h", "")                                                                                         \
-    X("vector_functions.h", "")                                                                              \
-    X("vector_types.h", "")                                                                                  \
     X("thrust/device_ptr.h", "")                                                                             \
     X("thrust/device_vector.h", "")                                                                          \
     X("thrust/host_vector.h", "")                                                                            \
@@ -203,12 +193,9 @@
     X("cub/cub.cuh", CUB)
 
 /* Values are divisions: NVRTC has no builtins for them, and a constant expression may hold a division. */
-const tt__host_macro tt__host_macros[] = {{"INFINITY", "(1.0f / 0.0f)"},
-                                          {"NAN", "(0.0f / 0.0f)"},
-                                          {"HUGE_VALF", "(1.0f / 0.0f)"},
-                                          {"HUGE_VAL", "(1.0 / 0.0)"},
-                                          {"__extension__", ""},
-                                          {NULL, NULL}};
+const tt__host_macro tt__host_macros[] = {{"INFINITY", "(1.0f / 0.0f)"},  {"NAN", "(0.0f / 0.0f)"},
+                                          {"HUGE_VALF", "(1.0f / 0.0f)"}, {"HUGE_VAL", "(1.0 / 0.0)"},
+                                          {"__extension__", ""},          {NULL, NULL}};
 
 const tt__host_macro tt__host_types[] = {{"uint", "unsigned int"},
                                          {"ushort", "unsigned short"},

@@ -296,8 +296,10 @@ static bool is_of_host(const char *from, const char *to) {
             !is_ours(at, "cudaTriggerProgrammatic"))
             return true;
     }
-    const char *launch = strstr(from, "<<<");
-    return launch && launch < to;
+    for (const char *at = from; (at = strstr(at, "<<")) && at < to; at += 2)
+        if (at[2 + strspn(at + 2, " \t")] == '<')
+            return true;
+    return false;
 }
 
 /* Headers of libraries that kernels hardly need, and NVRTC cannot compile. */
@@ -389,6 +391,10 @@ static tt_status add_function(parts *p, const char *start, const char *brace, co
     const bool device = has_any(start, brace, of_device, TT__COUNT(of_device));
     const bool of_host = !device && (tt__word_is(name, n, "main") || is_of_host(start, end));
     const char *before = last_code(start, name);
+    while (before > start + 1 && before[-1] == ':' && before[-2] == ':') { /* of a namespace or a class */
+        size_t n_scope = 0;
+        before = last_code(start, word_before(start, before - 2, &n_scope));
+    }
     word_before(start, before, &n_type);
     const bool typed = n_type > 0 || (before > start && strchr("*&>]", before[-1]));
     return of_host || (typed && !member) ? add_part(p, (part){name, start, end, n, of_host, false, false})
@@ -574,6 +580,7 @@ static tt_status add_macros(parts *p, changes *c) {
         at += 6 + strspn(at + 6, " \t");
         while (*end && *end != '\n')
             end += *end == '\\' && end[1] ? 2 + (end[1] == '\r' && end[2] == '\n') : 1;
+        p->pastes |= memmem(at, (size_t)(end - at), "##", 2) != NULL;
         const char *made = body(at + word_length(at)), *next = made + word_length(made);
         if (made < end && tt__word_is(made, word_length(made), "template") &&
             next[strspn(next, " \t\\\r\n")] != '<')
@@ -625,9 +632,9 @@ static bool stays(const parts *p, const part *what) {
 
 /* What the kernels do not reach is of the host, or might be: its types and its headers are not at hand. */
 static tt_status drop_unused(changes *c, const char *options, int n) {
-    parts p = {.source = c->source, .bare = c->bare, .pastes = strstr(c->source, "##") != NULL};
-    tt_status status = find_parts(&p);
-    status = status == TT_OK ? add_macros(&p, c) : status;
+    parts p = {.source = c->source, .bare = c->bare};
+    tt_status status = add_macros(&p, c);
+    status = status == TT_OK ? find_parts(&p) : status;
     status = status == TT_OK ? reach_parts(&p, options, n) : status;
     for (size_t i = 0; i < p.n && status == TT_OK; i++)
         if (!p.part[i].macro && !stays(&p, &p.part[i]))
