@@ -382,6 +382,13 @@ static tt_status find_default(const query *q, tt__candidate *best) {
     return TT_OK;
 }
 
+tt_status tt__ladder_default(tt__candidate *out, const tt__template_set *templates, const tt__operation *op,
+                             const tt__gpu *gpu, const tt__problem *p) {
+    const query q = {.gpu = gpu, .problem = p, .op = op, .templates = templates};
+    out->t = NULL;
+    return find_default(&q, out);
+}
+
 /* If no default is legal, because they all need more alignment, the first legal configuration. */
 static tt_status find_any(const query *q, tt__candidate *best) {
     const tt__template_set *set = q->templates;

@@ -16,4 +16,9 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
 /* The same with answers of before, for the context's GPU. */
 tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);
 
+/* What the last rung answers: the first legal default of the operation's templates, without a look at any
+ * store. The candidate has no template if none is legal. */
+tt_status tt__ladder_default(tt__candidate *out, const tt__template_set *templates, const tt__operation *op,
+                             const tt__gpu *gpu, const tt__problem *p);
+
 #endif

@@ -54,7 +54,7 @@ def check_help(command):
         assert len(line) < 80, (command, line)
 
 
-TAKE_FILES = {"check", "import", "judge", "import-t1", "merge", "new", "report"}  # without an option
+TAKE_FILES = {"check", "import", "judge", "import-t1", "merge", "new", "report", "rules"}  # without an option
 
 
 def complete_bash(script, *words):

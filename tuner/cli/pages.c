@@ -13,13 +13,13 @@
 extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,
     tt__cmd_explain, tt__cmd_export, tt__cmd_import, tt__cmd_lock, tt__cmd_merge, tt__cmd_finals,
     tt__cmd_prune, tt__cmd_vacuum, tt__cmd_check, tt__cmd_study, tt__cmd_report, tt__cmd_new,
-    tt__cmd_import_t1, tt__cmd_judge;
+    tt__cmd_import_t1, tt__cmd_judge, tt__cmd_rules;
 
 static const tt__cli_command *const commands[] = {
-    &tt__cmd_tune,   &tt__cmd_best,   &tt__cmd_list,      &tt__cmd_show,  &tt__cmd_explain,
-    &tt__cmd_study,  &tt__cmd_report, &tt__cmd_doctor,    &tt__cmd_new,   &tt__cmd_check,
-    &tt__cmd_export, &tt__cmd_import, &tt__cmd_lock,      &tt__cmd_merge, &tt__cmd_finals,
-    &tt__cmd_prune,  &tt__cmd_vacuum, &tt__cmd_import_t1, &tt__cmd_judge,
+    &tt__cmd_tune,   &tt__cmd_best,   &tt__cmd_list,   &tt__cmd_show,      &tt__cmd_explain,
+    &tt__cmd_study,  &tt__cmd_rules,  &tt__cmd_report, &tt__cmd_doctor,    &tt__cmd_new,
+    &tt__cmd_check,  &tt__cmd_export, &tt__cmd_import, &tt__cmd_lock,      &tt__cmd_merge,
+    &tt__cmd_finals, &tt__cmd_prune,  &tt__cmd_vacuum, &tt__cmd_import_t1, &tt__cmd_judge,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

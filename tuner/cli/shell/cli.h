@@ -70,6 +70,7 @@ typedef struct tt__cli_args {
     int64_t shard, n_shards; /* from 1; 0: all problems */
     bool by_configuration;   /* what shards divide */
     int64_t older_than_days; /* 0: not given */
+    int64_t configs, folds;  /* of rules; 0: not given */
     size_t n_files;          /* arguments that belong to no option */
     const char *const *files;
 } tt__cli_args;

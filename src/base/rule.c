@@ -1,0 +1,290 @@
+/*
+ * Rules: their text, and what they choose.
+ *
+ * A rule's text is a few lines of words, so that a diff of it can be read:
+ *
+ *     rule 1 transpose
+ *     for elem_size=4
+ *     axis rows 0.75
+ *     config transpose_vector 9f86d081... READ_RUN=256 WRITE_RUN=256
+ *     at 3041280 352: 80 0 -
+ *
+ * The first line may go on with "warm", "unverified" and "text HASH". A point has its moved bytes and a value
+ * for each axis, then in thousandths the losses of the default and of each configuration.
+ */
+#include "base/rule.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/number.h"
+#include "base/words.h"
+
+/* Chosen by leaving shapes out of the recordings of an H200 (`tune rules`). */
+static const double per_doubling = 0.3, per_factor_2 = 0.3; /* of a number, beside its weight */
+static const int factors_2 = 7;                             /* 128 bytes are a line */
+/* What is expected without evidence, which counts as much as a point at distance 4. It prefers the default.
+ */
+static const double unknown_loss = 0.3, unknown_default_loss = 0.1, unknown_weight = 0.02;
+
+static const double thousandths = 1000;
+enum { LOSS_MAX = 20000 };
+
+/* ---- Choosing ------------------------------------------------------------------------------------------ */
+
+bool tt__rule_is_for(const tt__rule *r, const tt__problem *p) {
+    const tt__problem *g = &r->group;
+    if (g->warm != p->warm || g->unverified != p->unverified || !tt__problem_is_of(p, g->op, g->text))
+        return false;
+    for (int i = 0; i < g->n; i++) {
+        const tt__setting *s = tt__problem_setting(p, g->settings[i].name);
+        if (!s || s->type != g->settings[i].type || s->number != g->settings[i].number)
+            return false;
+    }
+    return true;
+}
+
+static float log_of(double number) {
+    return number > 1 ? (float)log2(number) : 0;
+}
+
+static void finish_point(tt__rule_point *p, const tt__rule *r) {
+    const int elem_size = tt__problem_elem_size(&r->group);
+    for (int i = 0; i < r->n_axes; i++) {
+        p->logs[i] = log_of((double)p->values[i]);
+        p->factors[i] = 0;
+        for (int64_t v = p->values[i] * elem_size; p->factors[i] < factors_2 && v % 2 == 0; v /= 2)
+            p->factors[i]++;
+    }
+    p->logs[r->n_axes] = log_of(p->moved_bytes);
+}
+
+void tt__rule_point_of(tt__rule_point *out, const tt__rule *r, const tt__problem *p) {
+    out->moved_bytes = p->moved_bytes;
+    for (int i = 0; i < r->n_axes; i++)
+        out->values[i] = tt__problem_number(p, r->axes[i].name, 1);
+    finish_point(out, r);
+}
+
+double tt__rule_weight(const tt__rule *r, const tt__rule_point *asked, const tt__rule_point *point) {
+    const bool bytes = asked->moved_bytes > 0 && point->moved_bytes > 0;
+    double far = bytes ? fabs((double)(asked->logs[r->n_axes] - point->logs[r->n_axes])) : 0;
+    for (int i = 0; i < r->n_axes; i++)
+        far += r->axes[i].weight *
+               ((bytes ? per_doubling : 1) * fabs((double)(asked->logs[i] - point->logs[i])) +
+                per_factor_2 * abs(asked->factors[i] - point->factors[i]));
+    return exp(-far);
+}
+
+double tt__rule_expected(int choice, double sum, double weights) {
+    const double unknown = choice == TT__RULE_DEFAULT ? unknown_default_loss : unknown_loss;
+    return (sum + unknown_weight * unknown) / (weights + unknown_weight);
+}
+
+int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__rule *r, const tt__problem *p) {
+    double sums[TT__RULE_CHOICES_MAX] = {0}, weights[TT__RULE_CHOICES_MAX] = {0};
+    tt__rule_point asked;
+    tt__rule_point_of(&asked, r, p);
+    for (size_t i = 0; i < r->n_points; i++) {
+        const double weight = tt__rule_weight(r, &asked, &r->points[i]);
+        for (int c = 0; c <= r->n_configs; c++) {
+            if (isnan(r->points[i].losses[c]))
+                continue;
+            sums[c] += weight * (double)r->points[i].losses[c];
+            weights[c] += weight;
+        }
+    }
+    for (int c = 0; c <= r->n_configs; c++) {
+        int at = c;
+        sums[c] = tt__rule_expected(c, sums[c], weights[c]);
+        for (; at > 0 && sums[order[at - 1]] > sums[c]; at--)
+            order[at] = order[at - 1];
+        order[at] = c;
+    }
+    return r->n_configs + 1;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------------------- */
+
+void tt__rule_write(tt__str *out, const tt__rule *r) {
+    const tt__problem *g = &r->group;
+    tt__str_addf(out, "rule 1 %s%s%s%s%s\nfor ", g->op, g->warm ? " warm" : "",
+                 g->unverified ? " unverified" : "", *g->text ? " text " : "", g->text);
+    tt__problem_add_settings(out, g, ",");
+    tt__str_add(out, "\n");
+    for (int i = 0; i < r->n_axes; i++)
+        tt__str_addf(out, "axis %s %g\n", r->axes[i].name, r->axes[i].weight);
+    for (int i = 0; i < r->n_configs; i++)
+        tt__str_addf(out, "config %s %s %s\n", r->configs[i].kernel, r->configs[i].hash,
+                     r->configs[i].config);
+    for (size_t i = 0; i < r->n_points; i++) {
+        const tt__rule_point *p = &r->points[i];
+        tt__str_addf(out, "at %.0f", p->moved_bytes);
+        for (int a = 0; a < r->n_axes; a++)
+            tt__str_addf(out, " %lld", (long long)p->values[a]);
+        for (int c = 0; c <= r->n_configs; c++) {
+            tt__str_add(out, c ? " " : ": ");
+            if (isnan(p->losses[c]))
+                tt__str_add(out, "-");
+            else
+                tt__str_addf(out, "%.0f", fmin(round((double)p->losses[c] * thousandths), LOSS_MAX));
+        }
+        tt__str_add(out, "\n");
+    }
+}
+
+/* The next word of a line, which is at most n-1 bytes long. False: there is none, or it is longer. */
+static bool take_word(const char **at, char *out, size_t n) {
+    *at += strspn(*at, " ");
+    const size_t len = strcspn(*at, " \n:");
+    if (len == 0 || len >= n)
+        return false;
+    memcpy(out, *at, len);
+    out[len] = '\0';
+    *at += len;
+    return true;
+}
+
+static bool take_rest(const char **at, char *out, size_t n) {
+    *at += strspn(*at, " ");
+    const size_t len = strcspn(*at, "\n");
+    if (len >= n)
+        return false;
+    memcpy(out, *at, len);
+    out[len] = '\0';
+    *at += len;
+    return true;
+}
+
+static bool take_number(const char **at, double most, double *out) {
+    char word[32], *end;
+    if (!take_word(at, word, sizeof word) || strspn(word, "0123456789.") != strlen(word))
+        return false;
+    *out = tt__strtod(word, &end);
+    return end != word && !*end && *out <= most;
+}
+
+static bool is_hash(const char *text) {
+    const size_t n = strspn(text, "0123456789abcdef");
+    return !text[n] && (n == 0 || n == TT__HASH_SIZE - 1);
+}
+
+static bool take_head(tt__rule *r, const char **at) {
+    char word[TT__HASH_SIZE];
+    tt__problem *g = &r->group;
+    if (!take_word(at, word, sizeof word) || strcmp(word, "1") != 0 || !take_word(at, g->op, sizeof g->op))
+        return false;
+    while (**at == ' ') {
+        if (!take_word(at, word, sizeof word))
+            return false;
+        if (strcmp(word, "warm") == 0)
+            g->warm = true;
+        else if (strcmp(word, "unverified") == 0)
+            g->unverified = true;
+        else if (strcmp(word, "text") != 0 || !take_word(at, g->text, sizeof g->text) || !is_hash(g->text))
+            return false;
+    }
+    return tt__is_word(g->op, strlen(g->op));
+}
+
+static bool take_group(tt__rule *r, const char **at) {
+    char text[TT__VARIABLES_MAX * 16];
+    return r->group.n == 0 && r->n_points == 0 && take_rest(at, text, sizeof text) &&
+           tt__problem_take_settings(&r->group, text);
+}
+
+static bool take_axis(tt__rule *r, const char **at) {
+    tt__rule_axis *axis = &r->axes[r->n_axes];
+    return r->n_axes < TT__VARIABLES_MAX && r->n_points == 0 &&
+           take_word(at, axis->name, sizeof axis->name) && tt__is_word(axis->name, strlen(axis->name)) &&
+           take_number(at, 1e6, &axis->weight) && ++r->n_axes;
+}
+
+static bool take_config(tt__rule *r, const char **at) {
+    tt__rule_config *c = &r->configs[r->n_configs];
+    return r->n_configs < TT__RULE_CONFIGS_MAX && r->n_points == 0 &&
+           take_word(at, c->kernel, sizeof c->kernel) && tt__is_word(c->kernel, strlen(c->kernel)) &&
+           take_word(at, c->hash, sizeof c->hash) && *c->hash && is_hash(c->hash) &&
+           take_rest(at, c->config, sizeof c->config) && ++r->n_configs;
+}
+
+static bool take_losses(tt__rule *r, tt__rule_point *p, const char **at) {
+    double number;
+    if (**at != ':')
+        return false;
+    ++*at;
+    for (int c = 0; c <= r->n_configs; c++) {
+        *at += strspn(*at, " ");
+        p->losses[c] = NAN;
+        if (**at == '-')
+            ++*at;
+        else if (take_number(at, LOSS_MAX, &number))
+            p->losses[c] = (float)(number / thousandths);
+        else
+            return false;
+    }
+    return true;
+}
+
+static bool take_point(tt__rule *r, tt__rule_point *p, const char **at) {
+    double number;
+    *p = (tt__rule_point){0};
+    if (!take_number(at, 1e15, &p->moved_bytes))
+        return false;
+    for (int i = 0; i < r->n_axes; i++) {
+        if (!take_number(at, (double)(INT64_C(1) << 44), &number) || number < 1)
+            return false;
+        p->values[i] = (int64_t)number;
+    }
+    finish_point(p, r);
+    return take_losses(r, p, at);
+}
+
+/* One line. *ok is false if it is none of a rule. */
+static tt_status take_line(tt__rule *r, const char **at, int line, bool *ok) {
+    static const struct {
+        const char *word;
+        bool (*take)(tt__rule *r, const char **at);
+    } lines[] = {{"rule", take_head}, {"for", take_group}, {"axis", take_axis}, {"config", take_config}};
+    char word[8];
+    *ok = false;
+    if (!take_word(at, word, sizeof word) || (line == 1) != (strcmp(word, "rule") == 0))
+        return TT_OK;
+    for (size_t i = 0; i < TT__COUNT(lines); i++)
+        if (strcmp(word, lines[i].word) == 0)
+            *ok = lines[i].take(r, at);
+    if (strcmp(word, "at") == 0 && r->n_points < TT__RULE_POINTS_MAX) {
+        TT_TRY(TT__GROW(r->points, r->n_points));
+        *ok = take_point(r, &r->points[r->n_points++], at);
+    }
+    *ok &= **at == '\n';
+    return TT_OK;
+}
+
+tt_status tt__rule_read(tt__rule **out, const char *text) {
+    tt_status status = TT_OK;
+    int line = 1;
+    bool ok = true;
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return tt__fail_memory(sizeof **out);
+    for (const char *at = text; *at && ok && status == TT_OK; line += ok) {
+        status = take_line(*out, &at, line, &ok);
+        at += ok;
+    }
+    if (status == TT_OK && (!ok || !(*out)->n_configs || !(*out)->n_points))
+        status = tt__fail(TT_E_INVALID, "a rule's line %d: \"%.60s\" is not one that this version reads",
+                          line, ok ? "" : "see docs/store.md");
+    if (status != TT_OK)
+        tt__rule_free(out);
+    return status;
+}
+
+void tt__rule_free(tt__rule **r) {
+    if (*r)
+        free((*r)->points);
+    free(*r);
+    *r = NULL;
+}

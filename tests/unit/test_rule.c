@@ -1,0 +1,244 @@
+/*
+ * Rules: their text, what they choose, and how they are made from trials and judged on problems left out.
+ */
+#include "base/rule.h"
+
+#include <math.h>
+
+#include "kernel/load/parse.h"
+#include "kernel/space/problem_text.h"
+#include "store_fixture.h"
+#include "tuner/run/rules.h"
+
+#define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define HEAD                                                                                                 \
+    "rule 1 transpose warm\nfor elem_size=4\naxis rows 0.75\naxis cols 0.75\n"                               \
+    "config small " A64 " A=1 B=2\nconfig large " A64 " A=2 B=2\n"
+static const char text[] = HEAD "at 1000000 352 355: 90 0 -\nat 800000000 10000 10000: 0 400 20\n";
+
+static tt__rule *must_read(const char *from) {
+    tt__rule *r;
+    assert_ok(tt__rule_read(&r, from));
+    return r;
+}
+
+static void text_is_kept(void **state) {
+    (void)state;
+    tt__rule *r = must_read(text);
+    tt__str out = {0};
+    assert_int_equal(r->n_configs, 2);
+    assert_int_equal(r->n_points, 2);
+    assert_string_equal(r->configs[1].config, "A=2 B=2");
+    assert_true(isnan(r->points[0].losses[2]));
+    assert_float_equal((double)r->points[1].losses[1], 0.4, 1e-6);
+    tt__rule_write(&out, r);
+    assert_string_equal(tt__str_text(&out), text);
+    tt__str_free(&out);
+    tt__rule_free(&r);
+}
+
+static void bad_text_is_refused(void **state) {
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"", "line 1"},
+        {"rule 2 transpose\n", "line 1"},
+        {"for elem_size=4\n", "line 1"},
+        {"rule 1 transpose hot\n", "line 1"},
+        {"rule 1 transpose text 12\n", "line 1"},
+        {"rule 1 transpose\nfor elem_size=0\n", "line 2"},
+        {"rule 1 transpose\nrule 1 transpose\n", "line 2"},
+        {"rule 1 transpose\naxis rows -1\n", "line 2"},
+        {"rule 1 transpose\naxis rows 1e999\n", "line 2"},
+        {"rule 1 transpose\nconfig small abc A=1\n", "line 2"},
+        {HEAD, "line 7"},
+        {HEAD "at 1000000 352: 90 0 -\n", "line 7"},
+        {HEAD "at 1000000 352 0: 90 0 -\n", "line 7"},
+        {HEAD "at 1000000 352 355: 90 0\n", "line 7"},
+        {HEAD "at 1000000 352 355: 90 0 99999\n", "line 7"},
+        {HEAD "at 1000000 352 355: 90 0 - 4\n", "line 7"},
+        {HEAD "at 1000000 352 355: 90 0 -\naxis batch 1\n", "line 8"},
+        {HEAD "at 1000000 352 355: 90 0 -", "line 7"},
+    };
+    (void)state;
+    for (size_t i = 0; i < TT__COUNT(cases); i++) {
+        tt__rule *r;
+        assert_fails(tt__rule_read(&r, cases[i].text), TT_E_INVALID, cases[i].says);
+        assert_null(r);
+    }
+    tt__str many = {0};
+    tt__rule *r;
+    tt__str_add(&many, HEAD);
+    for (int i = 0; i <= TT__RULE_POINTS_MAX; i++)
+        tt__str_add(&many, "at 1000000 352 355: 90 0 -\n");
+    assert_fails(tt__rule_read(&r, many.text), TT_E_INVALID, "line 263");
+    tt__str_free(&many);
+}
+
+static void near_problems_decide(void **state) {
+    (void)state;
+    tt__rule *r = must_read(text);
+    int order[TT__RULE_CHOICES_MAX];
+    tt__problem p = square(350);
+    assert_false(tt__rule_is_for(r, &p));
+    p.warm = true;
+    assert_true(tt__rule_is_for(r, &p));
+    assert_int_equal(tt__rule_order(order, r, &p), 3);
+    assert_int_equal(order[0], 1);
+    p = square(9000);
+    p.warm = true;
+    tt__rule_order(order, r, &p);
+    assert_int_equal(order[0], TT__RULE_DEFAULT);
+    assert_int_equal(order[1], 2);
+    assert_int_equal(order[2], 1);
+    tt__problem_set(&p, "elem_size", 8);
+    assert_false(tt__rule_is_for(r, &p));
+    tt__rule_free(&r);
+}
+
+/* ---- Making -------------------------------------------------------------------------------------------- */
+
+static const char kernel[] = "//@ kernel saxpy\n//@ problem n 4096\n//@ type T f32 f64\n"
+                             "//@ param BLOCK 32 64 128 256\n//@ default BLOCK=32\n"
+                             "//@ buffer y T n out\n//@ metric gbps 8 * n / time_ns\n"
+                             "//@ block BLOCK\n//@ grid 1\n//@ args y\n"
+                             "//@ reference r\n//@ block 1\n//@ grid 1\n//@ args y\n"
+                             "extern \"C\" void saxpy() { BLOCK; } void r();\n";
+
+typedef struct made {
+    tt__template_set set;
+    tt__store *store;
+    int64_t gpu, run;
+    tt__evidence *evidence;
+} made;
+
+static void start(made *m) {
+    tt__template *t;
+    *m = (made){0};
+    assert_ok(tt__template_parse(&t, "saxpy.cu", kernel));
+    assert_ok(tt__template_set_add(&m->set, t));
+    assert_ok(tt__store_open_scratch(&m->store));
+    assert_ok(tt__store_gpu(m->store, &h100, &m->gpu));
+    assert_ok(tt__store_run_begin(m->store, m->gpu, &env1, "measured", &m->run));
+    assert_ok(tt__evidence_open(&m->evidence, &m->set, &h100));
+}
+
+static void stop(made *m) {
+    tt__evidence_close(&m->evidence);
+    tt__store_close(&m->store);
+    tt__template_set_close(&m->set);
+}
+
+static tt__problem problem_of(const made *m, int64_t n) {
+    char values[32];
+    tt__problem p;
+    snprintf(values, sizeof values, "n=%lld", (long long)n);
+    assert_ok(tt__operation_problem(&p, m->set.items[0]->operation, "saxpy", values));
+    return p;
+}
+
+static void measured(made *m, int64_t n, int block, double time_us) {
+    const tt__problem p = problem_of(m, n);
+    const tt__trial trial = good(time_us);
+    char config[32];
+    int64_t problem, id;
+    snprintf(config, sizeof config, "BLOCK=%d", block);
+    assert_ok(tt__store_problem(m->store, &p, &problem));
+    assert_ok(tt__store_config(m->store, "saxpy", "saxpy", m->set.items[0]->hash, config, &id));
+    assert_ok(tt__store_trial_put(m->store, m->run, problem, id, TT__STAGE_SCREEN, &trial));
+}
+
+/* Small problems like blocks of 64, large ones those of 256. */
+static void measure_all(made *m) {
+    for (int64_t n = 1 << 10; n <= 1 << 24; n *= 4) {
+        const bool small = n < 1 << 17;
+        const double least = 4 + (double)n * 1e-3;
+        measured(m, n, 32, least * 1.3);
+        measured(m, n, 64, least * (small ? 1 : 1.2));
+        measured(m, n, 128, least * 1.25);
+        measured(m, n, 256, least * (small ? 1.2 : 1));
+    }
+    assert_ok(tt__evidence_add(m->evidence, m->store, m->gpu, NULL));
+}
+
+static void trials_make_a_rule(void **state) {
+    (void)state;
+    made m;
+    size_t n;
+    tt__rule *r;
+    int order[TT__RULE_CHOICES_MAX];
+    start(&m);
+    measure_all(&m);
+    assert_ok(tt__evidence_groups(&n, m.evidence));
+    assert_int_equal(n, 1);
+    assert_int_equal(tt__evidence_group(m.evidence, 0)->n, 1); /* T=f32 */
+    assert_ok(tt__evidence_rule(&r, m.evidence, 0, 2));
+    assert_int_equal(r->n_configs, 2);
+    for (int64_t size = 3000; size < 1 << 24; size *= 3) {
+        const tt__problem p = problem_of(&m, size);
+        tt__rule_order(order, r, &p);
+        assert_int_not_equal(order[0], TT__RULE_DEFAULT);
+        const char *config = r->configs[order[0] - 1].config;
+        if (size < 1 << 15 || size > 1 << 19)
+            assert_string_equal(config, size < 1 << 17 ? "BLOCK=64" : "BLOCK=256");
+    }
+    tt__rule_free(&r);
+    assert_ok(tt__evidence_rule(&r, m.evidence, 0, 1));
+    assert_int_equal(r->n_configs, 1);
+    tt__rule_free(&r);
+    stop(&m);
+}
+
+static void left_out_problems_judge_it(void **state) {
+    (void)state;
+    made m;
+    tt__rule_score s;
+    size_t n;
+    start(&m);
+    measure_all(&m);
+    assert_ok(tt__evidence_groups(&n, m.evidence));
+    assert_ok(tt__evidence_judge(&s, m.evidence, 0, 2, 0));
+    assert_int_equal(s.n, 8);
+    assert_float_equal(s.default_mean, 1.3, 1e-3);
+    assert_true(s.mean < 1.05 && s.worst < 1.21 && s.n_slower == 0);
+    assert_ok(tt__evidence_judge(&s, m.evidence, 0, 1, 4));
+    assert_true(s.mean > 1.05 && s.mean < 1.3);
+    stop(&m);
+}
+
+/* Nothing is gained, so that there is no rule; and one problem is not enough. */
+static void without_a_gain_there_is_none(void **state) {
+    (void)state;
+    made m;
+    size_t n;
+    tt__rule *r;
+    start(&m);
+    measured(&m, 5000, 64, 10);
+    assert_ok(tt__evidence_add(m.evidence, m.store, m.gpu, NULL));
+    assert_ok(tt__evidence_groups(&n, m.evidence));
+    assert_int_equal(n, 0);
+    stop(&m);
+    start(&m);
+    for (int64_t size = 1000; size < 1000000; size *= 10) {
+        measured(&m, size, 32, 10);
+        measured(&m, size, 64, 12);
+    }
+    assert_ok(tt__evidence_add(m.evidence, m.store, m.gpu, "saxpy"));
+    assert_ok(tt__evidence_groups(&n, m.evidence));
+    assert_int_equal(n, 1);
+    assert_ok(tt__evidence_rule(&r, m.evidence, 0, 8));
+    assert_null(r);
+    stop(&m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_kept),
+        cmocka_unit_test(bad_text_is_refused),
+        cmocka_unit_test(near_problems_decide),
+        cmocka_unit_test(trials_make_a_rule),
+        cmocka_unit_test(left_out_problems_judge_it),
+        cmocka_unit_test(without_a_gain_there_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
