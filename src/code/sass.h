@@ -14,6 +14,12 @@ typedef struct tt__sass {
     double local, shared, atomics, barriers;
     double fp32, fp64, fp16, tensor, special; /* special: roots, exponentials, reciprocals */
     double branches;
+    double local_indexed;              /* of `local`: at an address that is not in the stack's frame */
+    double shared_atomics, shared_cas; /* shared_cas: of these, compare and swap */
+    double constants;                  /* of constant memory, at an address in a register */
+    double conversions, divisions;     /* divisions: of whole numbers, by one that is not constant */
+    double fences, sleeps;
+    double code_bytes; /* not weighed */
 } tt__sass;
 
 /* `kernel` may be a name that NVRTC lowers. cc 90 is 9.0. TT_E_UNSUPPORTED: no cubin, or no such kernel. */

@@ -15,7 +15,6 @@ enum {
     USER_REPLAY = 3,
     RANGE_PROFILER = 0,
     OK = 0,
-    NO_SUCH_METRIC = 17,
     NO_PRIVILEGES = 35,
     NO_PRIVILEGES_VIRTUAL = 40,
     CONFIDENTIAL = 41,
@@ -53,6 +52,13 @@ typedef struct host_close {
     HEAD;
     void *host;
 } host_close;
+typedef struct host_metrics {
+    HEAD;
+    void *host;
+    int type;
+    const char **names;
+    size_t n;
+} host_metrics;
 typedef struct host_add {
     HEAD;
     void *host;
@@ -138,6 +144,7 @@ typedef struct decode {
     X(availability, "cuptiProfilerGetCounterAvailability")                                                   \
     X(host_open, "cuptiProfilerHostInitialize")                                                              \
     X(host_close, "cuptiProfilerHostDeinitialize")                                                           \
+    X(host_metrics, "cuptiProfilerHostGetBaseMetrics")                                                       \
     X(host_add, "cuptiProfilerHostConfigAddMetrics")                                                         \
     X(host_size, "cuptiProfilerHostGetConfigImageSize")                                                      \
     X(host_image, "cuptiProfilerHostGetConfigImage")                                                         \
@@ -287,57 +294,52 @@ static void *room(size_t bytes) {
 }
 
 static tt_status open_host(tt__cupti *c, const char *chip) {
-    if (c->host)
-        cupti.host_close(&(host_close){sizeof(host_close), NULL, c->host});
     host_open o = {sizeof o, NULL, RANGE_PROFILER, chip, c->availability, NULL};
-    c->host = NULL;
     TT_TRY(called(cupti.host_open(&o), "host_open"));
     c->host = o.host;
     return TT_OK;
 }
 
-static int add(tt__cupti *c, const char **metrics, size_t n) {
-    return cupti.host_add(&(host_add){sizeof(host_add), NULL, c->host, metrics, n});
+/* Does the list have what a metric begins with, up to its first dot? */
+static bool has_base(const host_metrics *list, const char *metric) {
+    const size_t n = strcspn(metric, ".");
+    for (size_t i = 0; i < list->n; i++)
+        if (strncmp(list->names[i], metric, n) == 0 && !list->names[i][n])
+            return true;
+    return false;
 }
 
-/* All together need the fewest launches. An unknown one makes the host object useless, so each is then tried
- * with an object of its own. */
-static tt_status add_metrics(tt__cupti *c, const char *chip) {
-    TT_TRY(open_host(c, chip));
-    if (add(c, c->known, c->n_known) == OK)
-        return TT_OK;
-    size_t n = c->n_known;
-    c->n_known = 0;
-    for (size_t i = 0; i < n; i++) {
-        TT_TRY(open_host(c, chip));
-        if (add(c, &c->known[i], 1) != OK)
-            continue;
-        c->known[c->n_known] = c->known[i];
-        c->places[c->n_known++] = i;
+/* One metric that this GPU does not know would make the host object useless. */
+static tt_status add_metrics(tt__cupti *c, const char *const *metrics) {
+    enum { TYPES = 3 }; /* counters, ratios, throughputs */
+    for (int type = 0; type < TYPES; type++) {
+        host_metrics list = {sizeof list, NULL, c->host, type, NULL, 0};
+        TT_TRY(called(cupti.host_metrics(&list), "host_metrics"));
+        for (size_t i = 0; i < c->n && c->n_known < c->n; i++)
+            if (has_base(&list, metrics[i])) {
+                c->known[c->n_known] = metrics[i];
+                c->places[c->n_known++] = i;
+            }
     }
-    TT_TRY(open_host(c, chip));
-    return called(add(c, c->known, c->n_known), "host_add");
+    return CALL(host_add, host_add, NULL, c->host, c->known, c->n_known);
 }
 
 static tt_status choose_metrics(tt__cupti *c, CUcontext context, int ordinal, const char *const *metrics,
                                 size_t n) {
     chip_name chip = {sizeof chip, NULL, (size_t)ordinal, NULL};
     availability a = {.size = sizeof a, .context = context};
-    c->n = c->n_known = n;
+    c->n = n;
     c->known = room(n * sizeof *c->known);
     c->places = room(n * sizeof *c->places);
     if (!c->known || !c->places)
         return TT_E_NO_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        c->known[i] = metrics[i];
-        c->places[i] = i;
-    }
     TT_TRY(called(cupti.chip_name(&chip), "chip_name"));
     TT_TRY(called(cupti.availability(&a), "availability"));
     if (!(c->availability = a.image = room(a.image_size)))
         return TT_E_NO_MEMORY;
     TT_TRY(called(cupti.availability(&a), "availability"));
-    TT_TRY(add_metrics(c, chip.name));
+    TT_TRY(open_host(c, chip.name));
+    TT_TRY(add_metrics(c, metrics));
     host_size s = {sizeof s, NULL, c->host, 0};
     TT_TRY(called(cupti.host_size(&s), "host_size"));
     c->config_size = s.image_size;

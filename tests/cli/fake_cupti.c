@@ -4,8 +4,11 @@
  * FAKE_CUPTI_INITIALIZE what the first call returns.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tuner/measure/counters.h"
 
 enum { OK = 0, WRONG = 1, WRONG_ORDER = 7, NO_SUCH_METRIC = 17, BROKEN = 999, PASSES = 3 };
 
@@ -44,6 +47,26 @@ CALL(cuptiProfilerHostInitialize, 48) {
 }
 CALL(cuptiProfilerHostDeinitialize, 24) {
     return p[2] == 1 ? OK : WRONG;
+}
+CALL(cuptiProfilerHostGetBaseMetrics, 48) {
+    static const char *const metrics[] = {
+#define METRIC(member, metric) metric,
+        TT__COUNTERS(METRIC)
+#undef METRIC
+    };
+    enum { N = sizeof metrics / sizeof *metrics };
+    static char text[N][128];
+    static const char *bases[N];
+    uint64_t n = 0;
+    for (int i = 0; i < N; i++)
+        if (!strstr(metrics[i], "pipe_xu")) {
+            snprintf(text[n], sizeof text[n], "%.*s", (int)strcspn(metrics[i], "."), metrics[i]);
+            bases[n] = text[n];
+            n++;
+        }
+    p[4] = (uintptr_t)bases;
+    p[5] = *(const int *)&p[3] ? 0 : n; /* all are counters */
+    return OK;
 }
 CALL(cuptiProfilerHostConfigAddMetrics, 40) {
     const char **metrics = (const char **)(uintptr_t)p[3];

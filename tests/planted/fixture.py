@@ -11,7 +11,7 @@ import sys
 
 GPU = ["cc", "sm_count", "peak_gbps"]
 FACTS = ["time_us", "moved_bytes", "in_bytes", "out_bytes", "copy_gbps", "copy_dram_gbps", "launches", "blocks", "threads", "regs",
-         "shared_bytes", "resident_blocks", "occupancy", "local_bytes", "halves", "replays"]
+         "shared_bytes", "resident_blocks", "occupancy", "local_bytes", "halves", "doubles", "replays"]
 HERE = pathlib.Path(__file__).resolve().parent
 
 

@@ -30,43 +30,55 @@ typedef struct columns {
 static const struct {
     const char *name;
     size_t offset;
-} ints[] = {
-#define OF(name, member) {name, offsetof(tt__explain_facts, member)}
-    OF("cc", cc),
-    OF("sm_count", sm_count),
-    OF("launches", launches),
-    OF("threads", threads),
-    OF("regs", regs),
-    OF("shared_bytes", shared_bytes),
-    OF("resident_blocks", resident),
-    OF("local_bytes", counted.local_bytes),
-    OF("replays", counted.n_replays),
-}, doubles[] = {
-    OF("peak_gbps", peak_gbps),
-    OF("l2_gbps", l2_gbps),
-    OF("time_us", time_us),
-    OF("moved_bytes", moved_bytes),
-    OF("in_bytes", in_bytes),
-    OF("out_bytes", out_bytes),
-    OF("copy_gbps", copy_gbps),
-    OF("copy_dram_gbps", copy_dram_gbps),
-    OF("blocks", blocks),
-    OF("occupancy", occupancy),
-    OF("sass.all", counted.sass.all),
-    OF("sass.loads", counted.sass.loads),
-    OF("sass.load_bytes", counted.sass.load_bytes),
-    OF("sass.stores", counted.sass.stores),
-    OF("sass.store_bytes", counted.sass.store_bytes),
-    OF("sass.local", counted.sass.local),
-    OF("sass.shared", counted.sass.shared),
-    OF("sass.atomics", counted.sass.atomics),
-    OF("sass.barriers", counted.sass.barriers),
-    OF("sass.fp32", counted.sass.fp32),
-    OF("sass.fp64", counted.sass.fp64),
-    OF("sass.fp16", counted.sass.fp16),
-    OF("sass.tensor", counted.sass.tensor),
-    OF("sass.special", counted.sass.special),
-    OF("sass.branches", counted.sass.branches),
+} ints[] =
+    {
+#define OF(name, member)                                                                                     \
+    { name, offsetof(tt__explain_facts, member) }
+        OF("cc", cc),
+        OF("sm_count", sm_count),
+        OF("launches", launches),
+        OF("threads", threads),
+        OF("regs", regs),
+        OF("shared_bytes", shared_bytes),
+        OF("resident_blocks", resident),
+        OF("local_bytes", counted.local_bytes),
+        OF("replays", counted.n_replays),
+},
+  doubles[] = {
+      OF("peak_gbps", peak_gbps),
+      OF("l2_gbps", l2_gbps),
+      OF("time_us", time_us),
+      OF("moved_bytes", moved_bytes),
+      OF("in_bytes", in_bytes),
+      OF("out_bytes", out_bytes),
+      OF("copy_gbps", copy_gbps),
+      OF("copy_dram_gbps", copy_dram_gbps),
+      OF("blocks", blocks),
+      OF("occupancy", occupancy),
+      OF("sass.all", counted.sass.all),
+      OF("sass.loads", counted.sass.loads),
+      OF("sass.load_bytes", counted.sass.load_bytes),
+      OF("sass.stores", counted.sass.stores),
+      OF("sass.store_bytes", counted.sass.store_bytes),
+      OF("sass.local", counted.sass.local),
+      OF("sass.shared", counted.sass.shared),
+      OF("sass.atomics", counted.sass.atomics),
+      OF("sass.barriers", counted.sass.barriers),
+      OF("sass.fp32", counted.sass.fp32),
+      OF("sass.fp64", counted.sass.fp64),
+      OF("sass.fp16", counted.sass.fp16),
+      OF("sass.tensor", counted.sass.tensor),
+      OF("sass.special", counted.sass.special),
+      OF("sass.branches", counted.sass.branches),
+      OF("sass.local_indexed", counted.sass.local_indexed),
+      OF("sass.shared_atomics", counted.sass.shared_atomics),
+      OF("sass.shared_cas", counted.sass.shared_cas),
+      OF("sass.constants", counted.sass.constants),
+      OF("sass.conversions", counted.sass.conversions),
+      OF("sass.divisions", counted.sass.divisions),
+      OF("sass.fences", counted.sass.fences),
+      OF("sass.sleeps", counted.sass.sleeps),
+      OF("sass.code_bytes", counted.sass.code_bytes),
 #undef OF
 };
 
@@ -87,6 +99,8 @@ static void set(tt__explain_facts *f, const char *name, double value) {
         *at = value;
     else if (strcmp(name, "halves") == 0)
         f->halves = value > 0;
+    else if (strcmp(name, "doubles") == 0)
+        f->doubles = value > 0;
     for (size_t i = 0; i < TT__COUNT(ints); i++)
         if (strcmp(ints[i].name, name) == 0)
             *(int *)((char *)f + ints[i].offset) = (int)value;
@@ -311,6 +325,139 @@ static void test_parameters(void **state) {
     free(e);
 }
 
+/* ---- The causes ----------------------------------------------------------------------------------------
+ */
+
+static const tt__cause *cause_named(bool stall, const char *name) {
+    for (size_t i = 0; i < tt__n_causes; i++)
+        if (tt__causes[i].stall == stall && strcmp(tt__causes[i].name, name) == 0)
+            return &tt__causes[i];
+    return NULL;
+}
+
+static bool is_rule(const char *name) {
+    for (size_t i = 0; tt__rule_at(i); i++)
+        if (strcmp(tt__rule_at(i)->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Each pipe and each reason that CUPTI knows has a rule, or a word why none is needed. */
+static void test_causes_are_complete(void **state) {
+    char path[512], line[256], kind[16], name[64];
+    size_t n = 0;
+    (void)state;
+    snprintf(path, sizeof path, "%s/cupti-names.txt", getenv("TT_TEST_DATA"));
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        if (*line == '#')
+            continue;
+        assert_int_equal(sscanf(line, "%15s %63s", kind, name), 2);
+        if (!cause_named(strcmp(kind, "stall") == 0, name))
+            fail_msg("nothing is said of the %s %s", kind, name);
+        n++;
+    }
+    fclose(f);
+    assert_int_equal(n, tt__n_causes);
+    for (size_t i = 0; i < tt__n_causes; i++) {
+        const tt__cause *c = &tt__causes[i];
+        assert_true(!c->rule == !!c->never);
+        assert_true(!c->rule || (is_rule(c->rule) && c->counter != TT__COUNTER_COUNT && *c->words));
+    }
+}
+
+static void test_counters_have_causes(void **state) {
+    static const int counters[] = {
+#define COUNTER(member, metric) TT__C_##member,
+        TT__PIPES(COUNTER) TT__STALLS(COUNTER)
+#undef COUNTER
+    };
+    (void)state;
+    for (size_t i = 0; i < TT__COUNT(counters); i++) {
+        const char *metric = tt__counter_metrics[counters[i]];
+        int n = 0;
+        for (size_t k = 0; k < tt__n_causes; k++)
+            if (tt__causes[k].counter == counters[i]) {
+                n++;
+                assert_non_null(strstr(metric, tt__causes[k].name));
+                assert_true(tt__causes[k].stall == !!strstr(metric, "stalled"));
+            }
+        if (n != 1)
+            fail_msg("%s has %d causes", metric, n);
+    }
+}
+
+/* A GPU that has nothing to do. */
+static tt__explain_facts idle_facts(void) {
+    tt__explain_facts f = {
+        .cc = 90,
+        .sm_count = 132,
+        .peak_gbps = 4800,
+        .time_us = 1000,
+        .moved_bytes = 1e6,
+        .in_bytes = 1e6,
+        .launches = 1,
+        .blocks = 132 * 64,
+        .threads = 256,
+        .regs = 32,
+        .resident = 8,
+        .occupancy = 1,
+        .counted = {.n_replays = 1, .sass = {.all = 100, .barriers = 10, .loads = 5, .load_bytes = 20}}};
+    static const int times[] = {TT__C_SM_ACTIVE_AVG, TT__C_SM_ACTIVE_MIN, TT__C_SM_ACTIVE_MAX,
+                                TT__C_SM_ELAPSED};
+    for (size_t i = 0; i < TT__COUNT(times); i++)
+        f.counted.values[times[i]] = 1.5e6;
+    f.counted.values[TT__C_OCCUPANCY] = 100;
+    f.counted.values[TT__C_LANES] = 32;
+    f.counted.values[TT__C_ISSUED] = 5;
+    return f;
+}
+
+/* A pipe that is all used up, and a reason that all warps wait for, are named by the rule that the table
+ * says. */
+static void test_causes_are_named(void **state) {
+    (void)state;
+    for (size_t i = 0; i < tt__n_causes; i++) {
+        const tt__cause *c = &tt__causes[i];
+        tt__explain_facts f = idle_facts();
+        if (c->counter == TT__COUNTER_COUNT)
+            continue;
+        f.counted.values[c->counter] = c->stall ? 5 : 96;
+        const char *named = first_named(&f), *expected = c->rule ? c->rule : "nothing";
+        if (strcmp(named, expected) != 0)
+            fail_msg("%s %s: %s is named in place of %s", c->stall ? "stall" : "pipe", c->name, named,
+                     expected);
+    }
+}
+
+/* Where no rule applies, numbers say what is known. */
+static void test_unknown(void **state) {
+    tt__explanation *e = calloc(1, sizeof *e);
+    (void)state;
+    assert_non_null(e);
+    e->n = 1;
+    e->items[0] = (tt__explained){.trial = {.status = TT__TRIAL_OK, .time_us = 10}, .facts = idle_facts()};
+    double *v = e->items[0].facts.counted.values;
+    v[TT__C_STALL_MISC] = 6;
+    v[TT__C_STALL_NOT_SELECTED] = 50;
+    v[TT__C_PIPE_ALU] = 55;
+    v[TT__C_ISSUED] = 55;
+    v[TT__C_STALL_WAIT] = 1.5;
+    e->n_findings = tt__rules_apply(e->findings, &e->items[0].facts);
+    tt__explain_tell(e);
+    assert_int_equal(e->n_sentences, 1);
+    assert_string_equal(e->sentences[0], "What limits it is not known: 80 % of the waiting is for other "
+                                         "reasons and 20 % for arithmetic, and the "
+                                         "busiest pipe, for whole numbers and logic, works at 55 %.");
+    e->items[0].facts.counted.n_replays = 0;
+    e->n_findings = 0;
+    tt__explain_tell(e);
+    assert_string_equal(e->sentences[0],
+                        "Nothing is used up and no rule applies: what limits it is not known.");
+    free(e);
+}
+
 /* Where no copy was counted, memory gives nine tenths of its theoretical rate at most. */
 static void test_memory_without_a_copy(void **state) {
     (void)state;
@@ -328,6 +475,10 @@ int main(void) {
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_causes_are_complete),
+        cmocka_unit_test(test_counters_have_causes),
+        cmocka_unit_test(test_causes_are_named),
+        cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_memory_without_a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

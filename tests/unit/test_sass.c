@@ -38,6 +38,46 @@ static const char source[] =
     "    int t[64];\n"
     "    for (int i = 0; i < 64; i++) t[y[i] & 63] = i;\n"
     "    y[threadIdx.x] = t[n & 63];\n"
+    "}\n"
+    "extern \"C\" __global__ void __launch_bounds__(1024, 1) keeps(float *y, const float *x, int n) {\n"
+    "    float t[96];\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 96; i++) t[i] = x[i * n + threadIdx.x];\n"
+    "    __syncthreads();\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 96; i++) y[i * n + threadIdx.x] = t[95 - i];\n"
+    "}\n"
+    "__constant__ float table[64];\n"
+    "extern \"C\" __global__ void looks_up(float *y, int n) { y[threadIdx.x] = table[threadIdx.x & 63]; }\n"
+    "extern \"C\" __global__ void converts(float *y, int *i, double *d) {\n"
+    "    i[threadIdx.x] = (int)y[threadIdx.x];\n"
+    "    d[threadIdx.x] = (double)y[threadIdx.x + 1];\n"
+    "}\n"
+    "extern \"C\" __global__ void halves(unsigned short *y, float *x) {\n"
+    "    float f;\n"
+    "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(y[threadIdx.x]));\n"
+    "    x[threadIdx.x] = f;\n"
+    "}\n"
+    "extern \"C\" __global__ void adds_halves(unsigned *y) {\n"
+    "    asm(\"add.rn.f16x2 %0, %0, %1;\" : \"+r\"(y[threadIdx.x]) : \"r\"(y[1]));\n"
+    "}\n"
+    "extern \"C\" __global__ void divides(unsigned *y, int *x) {\n"
+    "    y[threadIdx.x] /= y[1];\n"
+    "    x[threadIdx.x] = x[threadIdx.x] / 7 + x[2] / 8;\n"
+    "}\n"
+    "extern \"C\" __global__ void shares_sums(int *y, float *x) {\n"
+    "    __shared__ int t[32];\n"
+    "    __shared__ float f[32];\n"
+    "    atomicAdd(&t[y[0] & 31], 2);\n"
+    "    atomicAdd(&f[y[1] & 31], x[0]);\n"
+    "    __syncthreads();\n"
+    "    y[threadIdx.x] = t[threadIdx.x];\n"
+    "    x[threadIdx.x] = f[threadIdx.x];\n"
+    "}\n"
+    "extern \"C\" __global__ void waits(volatile int *y) {\n"
+    "    y[0] = 1;\n"
+    "    __threadfence();\n"
+    "    if (y[1]) __nanosleep(100);\n"
     "}\n";
 
 static tt__sass sass_of(const tt__str *cubin, const char *kernel, int cc) {
@@ -61,7 +101,26 @@ static void check(const tt__str *cubin, int cc) {
     s = sass_of(cubin, "loops", cc);
     assert_true(s.fp32 == TT__SASS_LOOP && s.loads == 1);
     s = sass_of(cubin, "spills", cc);
-    assert_true(s.local > 0);
+    assert_true(s.local > 0 && s.local_indexed > 0);
+    assert_true(s.code_bytes > 0 && (int)s.code_bytes % 16 == 0);
+    s = sass_of(cubin, "keeps", cc);
+    assert_true(s.local > 0 && s.local_indexed == 0);
+    s = sass_of(cubin, "looks_up", cc);
+    assert_true(s.constants == 1);
+    assert_true(sass_of(cubin, "counts", cc).constants == 0);
+    s = sass_of(cubin, "converts", cc);
+    assert_true(s.conversions == 2 && s.divisions == 0 && s.fp16 == 0);
+    s = sass_of(cubin, "halves", cc);
+    assert_true(s.conversions == 1 && s.fp16 == 0);
+    s = sass_of(cubin, "adds_halves", cc);
+    assert_true(s.fp16 == 1 && s.conversions == 0);
+    s = sass_of(cubin, "divides", cc);
+    assert_true(s.divisions == 1 && s.special == 1);
+    s = sass_of(cubin, "shares_sums", cc);
+    assert_true(s.shared_atomics >= 2 && s.shared_cas >= 1 && s.atomics == 0);
+    assert_true(s.shared_cas < s.shared_atomics);
+    s = sass_of(cubin, "waits", cc);
+    assert_true(s.fences == 1 && s.sleeps == 1);
 }
 
 static void counts_kinds(void **state) {

@@ -183,6 +183,7 @@ static tt_status add_data(tt__explain_facts *f, const chosen *all, const tt__exp
         if (a->direction == TT__OUT || a->direction == TT__INOUT)
             f->out_bytes += (double)tt__array_bytes(a);
         f->halves |= a->type == TT__TYPE_F16 || a->type == TT__TYPE_BF16;
+        f->doubles |= a->type == TT__TYPE_F64;
     }
     if (x->role == TT__ROLE_COPY)
         f->in_bytes = f->out_bytes = f->moved_bytes / 2;

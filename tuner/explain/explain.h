@@ -28,7 +28,7 @@ typedef struct tt__explain_facts {
     double copy_gbps;           /* of the tuned copy of as many bytes */
     double copy_dram_gbps;      /* the same by its counters */
     double l2_gbps;             /* what the L2 cache gives at most, measured */
-    bool halves;                /* its numbers are f16 or bf16 */
+    bool halves, doubles;       /* some of its numbers are f16 or bf16, or f64 */
     int launches;               /* kernels of one launch */
     double blocks;              /* of the largest kernel, as all below */
     int threads;                /* of a block */
@@ -53,7 +53,7 @@ typedef struct tt__explained {
     tt__explain_facts facts;
 } tt__explained;
 
-enum { TT__EXPLAINED_MAX = 32, TT__FINDINGS_MAX = 32, TT__SENTENCES_MAX = 5 };
+enum { TT__EXPLAINED_MAX = 32, TT__FINDINGS_MAX = 64, TT__SENTENCES_MAX = 7 };
 
 /* A rule that applies to the winner. */
 typedef struct tt__rule_finding {
@@ -85,6 +85,27 @@ tt_status tt__explain_energy(tt__explanation *e, const tt__session *s, const tt_
 /* "12.3 mJ +- 0.1 ..., the winner takes 5 % less": a text for both; "" without any. */
 void tt__explain_tell_energy(tt__str *out, const tt__explanation *e);
 
+/* ---- The causes (explain_causes.c) ----------------------------------------------------------------------
+ */
+
+/* A pipe of an SM, or a reason for a warp to wait, that CUPTI knows. A rule names it, or it bounds no kernel.
+ */
+typedef struct tt__cause {
+    bool stall;        /* a reason to wait; else a pipe */
+    const char *name;  /* CUPTI's */
+    int counter;       /* a tt__counter; TT__COUNTER_COUNT: it is not counted */
+    const char *words; /* "waits for ..." or "the pipe for ..." */
+    const char *rule;  /* that names it; NULL: none ... */
+    const char *never; /* ... because of this */
+} tt__cause;
+
+extern const tt__cause tt__causes[];
+extern const size_t tt__n_causes;
+
+/* The reason that warps wait for most, and the next. NULL: none is counted. */
+const tt__cause *tt__cause_waits(const tt__explain_facts *f, const tt__cause *but);
+const tt__cause *tt__cause_busiest(const tt__explain_facts *f);
+
 /* ---- The rules (explain_rules.c) ------------------------------------------------------------------------
  */
 
@@ -102,6 +123,8 @@ typedef struct tt__rule {
     tt__say_fn *say;
 } tt__rule;
 
+/* The rule with this index; NULL: there are no more. */
+const tt__rule *tt__rule_at(size_t i);
 /* Applies all rules and sorts what they find. Returns the number. */
 int tt__rules_apply(tt__rule_finding out[TT__FINDINGS_MAX], const tt__explain_facts *f);
 

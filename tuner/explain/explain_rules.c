@@ -11,7 +11,24 @@
 
 enum { WARP = 32, SECTOR_BYTES = 32 };
 
-/* ---- The rules ------------------------------------------------------------------------------------------
+/* Shares from which on a fault is grave, is named at all, and a limit is one. */
+static const double grave = 0.18, slight = 0.1, used_up = 0.6;
+
+/* The part of the time that warps wait for this while nothing is busy. */
+static double lost(const tt__explain_facts *f, tt__counter stall) {
+    return tt__m_waits(f, stall) * tt__m_idle(f);
+}
+
+static double pipe(const tt__explain_facts *f, tt__counter c) {
+    return tt__m_clamp(tt__m_c(f, c) / 100);
+}
+
+/* The part of a thread's instructions. */
+static double of_code(const tt__explain_facts *f, double n) {
+    return tt__m_clamp(tt__m_part(n, f->counted.sass.all));
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------------------
  */
 
 static double uncoalesced_reads(const tt__explain_facts *f) {
@@ -80,13 +97,39 @@ static double guess_shared(const tt__explain_facts *f) {
     return tt__m_is_limited(f, false) && tt__m_copies(f) > 1.5 ? 1 - f->occupancy : 0;
 }
 
-static double spills(const tt__explain_facts *f) {
+/* Of the instructions that use local memory, those of arrays. */
+static double indexed(const tt__explain_facts *f) {
+    return tt__m_clamp(tt__m_part(f->counted.sass.local_indexed, f->counted.sass.local));
+}
+
+/* An array is filled at constant indices, which look like spilled registers. */
+static bool has_arrays(const tt__explain_facts *f) {
+    return indexed(f) > 0.1;
+}
+
+static double local_share(const tt__explain_facts *f) {
     return f->counted.local_bytes ? tt__m_spilled(f) * tt__m_memory_matters(f) : 0;
 }
 
-static double guess_spills(const tt__explain_facts *f) {
+static double guess_local(const tt__explain_facts *f) {
     const tt__sass *s = &f->counted.sass;
     return f->counted.local_bytes ? tt__m_part(s->local, s->local + s->loads + s->stores + s->shared) : 0;
+}
+
+static double spills(const tt__explain_facts *f) {
+    return has_arrays(f) ? 0 : local_share(f);
+}
+
+static double guess_spills(const tt__explain_facts *f) {
+    return has_arrays(f) ? 0 : guess_local(f);
+}
+
+static double local_arrays(const tt__explain_facts *f) {
+    return has_arrays(f) ? local_share(f) : 0;
+}
+
+static double guess_arrays(const tt__explain_facts *f) {
+    return has_arrays(f) ? guess_local(f) : 0;
 }
 
 /* A slice that is asked for one sector again and again is slower than its peak. */
@@ -96,9 +139,34 @@ static double partition_camping(const tt__explain_facts *f) {
     return slices < 1.5 || !hot || tt__m_atomics(f) > 0.1 ? 0 : (1 - 1 / slices) * tt__m_memory_matters(f);
 }
 
+/* How much of an atomic in shared memory only waits for other lanes: it takes a turn for each of the lanes
+ * that meet, or compares and swaps again. */
+static double collisions(const tt__explain_facts *f) {
+    double n = tt__m_c(f, TT__C_SHARED_ATOMICS), turns = tt__m_c(f, TT__C_SHARED_ATOMIC_WAVEFRONTS);
+    double again = f->counted.sass.shared_cas > 0 ? 1 - tt__m_c(f, TT__C_LANES) / WARP : 0;
+    return n > 0 ? tt__m_clamp(fmax(1 - tt__m_part(n, turns), again)) : 0;
+}
+
+static double waits_for_shared(const tt__explain_facts *f) {
+    return tt__m_waits(f, TT__C_STALL_SHORT) + tt__m_waits(f, TT__C_STALL_MIO);
+}
+
+static double shared_atomics(const tt__explain_facts *f) {
+    double part = tt__m_clamp(
+        tt__m_part(tt__m_c(f, TT__C_SHARED_ATOMIC_WAVEFRONTS), tt__m_c(f, TT__C_SHARED_WAVEFRONTS)));
+    return collisions(f) * part * fmax(waits_for_shared(f), tt__m_clamp(tt__m_shared_use(f)));
+}
+
+static double guess_shared_atomics(const tt__explain_facts *f) {
+    const tt__sass *s = &f->counted.sass;
+    return s->shared_cas > 0 || of_code(f, s->shared_atomics) > 0.1 ? 0.8 : 0;
+}
+
 static double divergent(const tt__explain_facts *f) {
     double lanes = tt__m_c(f, TT__C_LANES);
-    return lanes > 0 ? tt__m_clamp(1 - lanes / WARP) * tt__m_clamp(1 - tt__m_waits_for_memory(f)) : 0;
+    return lanes > 0 ? tt__m_clamp(1 - lanes / WARP) *
+                           tt__m_clamp(1 - tt__m_waits_for_memory(f) - shared_atomics(f))
+                     : 0;
 }
 
 static double guess_divergent(const tt__explain_facts *f) {
@@ -115,9 +183,44 @@ static double guess_tail(const tt__explain_facts *f) {
     return f->blocks >= f->sm_count && w > 1 && tt__m_us_a_launch(f) > 4 ? tt__m_last_wave_idle(f) : 0;
 }
 
+/* What is more than the last wave costs comes from blocks that work longer. */
 static double tail_effect(const tt__explain_facts *f) {
     double w = tt__m_waves(f);
-    return f->blocks >= f->sm_count && w > 1 && w < 16 && tt__m_us_a_launch(f) > 4 ? tt__m_sm_idle(f) : 0;
+    return f->blocks >= f->sm_count && w > 1 && w < 16 && tt__m_us_a_launch(f) > 4
+               ? fmin(tt__m_sm_idle(f), tt__m_last_wave_idle(f))
+               : 0;
+}
+
+/* The part of the warps that should be there and are not. */
+static double missing_warps(const tt__explain_facts *f) {
+    double expected = f->occupancy * fmin(1, tt__m_waves(f)) * 100;
+    return tt__m_clamp(1 - tt__m_part(tt__m_c(f, TT__C_OCCUPANCY), expected));
+}
+
+/* In one wave, the SMs that work longest show it, and the blocks that have ended. */
+static double uneven_blocks(const tt__explain_facts *f) {
+    double idle = tt__m_sm_idle(f), w = tt__m_waves(f);
+    if (f->blocks < f->sm_count || tt__m_us_a_launch(f) <= 4)
+        return 0;
+    return w <= 1 && idle > slight ? fmax(idle, missing_warps(f))
+                                   : tt__m_clamp(idle - (w < 16 ? tt__m_last_wave_idle(f) : 0));
+}
+
+/* Cycles that a warp waits at a barrier. */
+static double cycles_at_barrier(const tt__explain_facts *f) {
+    const tt__sass *s = &f->counted.sass;
+    double waits = tt__m_part(tt__m_c(f, TT__C_STALL_BARRIER), tt__m_c(f, TT__C_ISSUED) / 100);
+    return waits * tt__m_part(s->all, s->barriers) / fmax(1, 0.01 * tt__m_c(f, TT__C_OCCUPANCY) * 16);
+}
+
+/* Warps of a block that work longer hold the places of the others, or let them wait at a barrier, which takes
+ * longer than any load. */
+static double uneven_warps(const tt__explain_facts *f) {
+    const double long_wait = 1200, long_block = 1500;
+    double cycles = tt__m_part(tt__m_c(f, TT__C_SM_ACTIVE_AVG), tt__m_waves(f));
+    double gone = f->threads > WARP && tt__m_waves(f) >= 2 && cycles > long_block ? missing_warps(f) : 0;
+    double held = cycles_at_barrier(f) > long_wait ? tt__m_waits(f, TT__C_STALL_BARRIER) : 0;
+    return fmax(gone - tt__m_sm_idle(f), held) * tt__m_idle(f);
 }
 
 static double atomic_adds(const tt__explain_facts *f) {
@@ -177,7 +280,7 @@ static double uncached_reuse(const tt__explain_facts *f) {
 }
 
 static double over_synchronised(const tt__explain_facts *f) {
-    return tt__m_waits(f, TT__C_STALL_BARRIER) * tt__m_idle(f);
+    return lost(f, TT__C_STALL_BARRIER) * tt__m_clamp(1 - uneven_warps(f));
 }
 
 static double guess_barriers(const tt__explain_facts *f) {
@@ -189,10 +292,17 @@ static double host_bound(const tt__explain_facts *f) {
     return tt__m_us_a_launch(f) > 0 ? tt__m_clamp(1.9 - tt__m_us_a_launch(f) / 3.5) * 0.97 : 0;
 }
 
-/* A conversion that is nearly as fast as a copy has no matrix product. */
+/* A product of matrices reads each number for many others, from shared memory or a cache. Numbers of which
+ * each is read once make no product, however much they are multiplied. */
 static bool could_use_tensor_cores(const tt__explain_facts *f) {
+    enum { AGAIN = 8, WAVEFRONT_BYTES = 128 };
     const double copies = tt__m_copies(f);
-    return f->halves && f->counted.sass.tensor == 0 && (copies == 0 || copies > 1.5);
+    const tt__sass *s = &f->counted.sass;
+    double read = tt__facts_counted(f) ? tt__m_c(f, TT__C_SHARED_WAVEFRONTS) * WAVEFRONT_BYTES +
+                                             tt__m_c(f, TT__C_LOAD_SECTORS) * SECTOR_BYTES
+                                       : f->blocks * f->threads * (s->load_bytes + 4 * s->shared);
+    return f->halves && s->tensor == 0 && s->fp16 + s->fp32 > s->conversions && read > AGAIN * f->in_bytes &&
+           (copies == 0 || copies > 1.5);
 }
 
 static double tensor_unused(const tt__explain_facts *f) {
@@ -204,6 +314,133 @@ static double tensor_unused(const tt__explain_facts *f) {
 static double guess_tensor(const tt__explain_facts *f) {
     const tt__sass *s = &f->counted.sass;
     return could_use_tensor_cores(f) && tt__m_part(s->fp16 + s->fp32, s->all) > 0.25 ? 0.9 : 0;
+}
+
+/* ---- What arithmetic is spent on ------------------------------------------------------------------------
+ */
+
+/* The instructions of a division, of which three are for special functions and conversions. */
+enum { DIVISION = 20, DIVISION_XU = 3 };
+
+/* The arithmetic is in double precision, and no number that comes or goes is. */
+static bool needs_no_doubles(const tt__explain_facts *f) {
+    return f->counted.sass.fp64 > 0 && !f->doubles;
+}
+
+static double unneeded_doubles(const tt__explain_facts *f) {
+    return needs_no_doubles(f) ? fmax(pipe(f, TT__C_PIPE_FP64), pipe(f, TT__C_PIPE_XU)) : 0;
+}
+
+static double guess_doubles(const tt__explain_facts *f) {
+    return needs_no_doubles(f) && of_code(f, f->counted.sass.fp64) > 0.1 && tt__m_copies(f) > 1.5 ? 0.8 : 0;
+}
+
+static double integer_division(const tt__explain_facts *f) {
+    const tt__sass *s = &f->counted.sass;
+    double xu = tt__m_clamp(tt__m_part(DIVISION_XU * s->divisions, s->special + s->conversions));
+    return fmax(xu * pipe(f, TT__C_PIPE_XU), of_code(f, DIVISION * s->divisions) * tt__m_issue_use(f));
+}
+
+static double guess_division(const tt__explain_facts *f) {
+    double share = of_code(f, DIVISION * f->counted.sass.divisions);
+    return share > 0.5 && tt__m_copies(f) > 1.5 ? share : 0;
+}
+
+/* Those that a division or an unneeded double does not explain. */
+static double converted(const tt__explain_facts *f) {
+    const tt__sass *s = &f->counted.sass;
+    return needs_no_doubles(f) ? 0 : fmax(0, s->conversions - (DIVISION_XU - 1) * s->divisions);
+}
+
+static double conversions(const tt__explain_facts *f) {
+    double n = converted(f), xu = tt__m_clamp(tt__m_part(n, n + f->counted.sass.special));
+    double share = of_code(f, n);
+    return share < 0.15 ? 0 : fmax(share * tt__m_issue_use(f), xu * pipe(f, TT__C_PIPE_XU));
+}
+
+static double guess_conversions(const tt__explain_facts *f) {
+    double share = of_code(f, converted(f));
+    return share > 0.25 && tt__m_copies(f) > 1.5 ? share : 0;
+}
+
+static double constant_divergence(const tt__explain_facts *f) {
+    double n = tt__m_c(f, TT__C_LDC), replays = tt__m_c(f, TT__C_LDC_REPLAYS);
+    return tt__m_part(replays, n + replays) *
+           fmax(pipe(f, TT__C_PIPE_ADU), waits_for_shared(f) + tt__m_waits(f, TT__C_STALL_IMC));
+}
+
+static double guess_constants(const tt__explain_facts *f) {
+    return of_code(f, f->counted.sass.constants) > 0.1 && tt__m_copies(f) > 3 ? 0.6 : 0;
+}
+
+static double constant_misses(const tt__explain_facts *f) {
+    return lost(f, TT__C_STALL_IMC);
+}
+
+static double narrow_loads(const tt__explain_facts *f) {
+    double width = tt__m_load_width(f),
+           reads = tt__m_part(tt__m_c(f, TT__C_LOAD_REQUESTS), tt__m_c(f, TT__C_INSTRUCTIONS));
+    double use = fmax(pipe(f, TT__C_PIPE_LSU), fmax(tt__m_l1_use(f), tt__m_waits(f, TT__C_STALL_LG)));
+    return width < 4 && reads > 0.1 ? (1 - width / 4) * use * tt__m_clamp(1 - tt__m_dram_use(f)) : 0;
+}
+
+/* ---- What warps wait for --------------------------------------------------------------------------------
+ */
+
+static double instruction_cache(const tt__explain_facts *f) {
+    return tt__m_waits(f, TT__C_STALL_NO_INSTRUCTION) * tt__m_clamp(1 - tt__m_issue_use(f));
+}
+
+static double guess_code(const tt__explain_facts *f) {
+    return f->counted.sass.code_bytes > 131072 && tt__m_copies(f) > 1.5 ? 0.7 : 0;
+}
+
+static double dependency_chain(const tt__explain_facts *f) {
+    return 0.9 * lost(f, TT__C_STALL_WAIT);
+}
+
+static double shared_latency(const tt__explain_facts *f) {
+    return 0.9 * lost(f, TT__C_STALL_SHORT) * tt__m_clamp(1 - shared_atomics(f) - constant_divergence(f));
+}
+
+static double fences(const tt__explain_facts *f) {
+    return tt__m_waits(f, TT__C_STALL_MEMBAR) * tt__m_clamp(1 - tt__m_issue_use(f));
+}
+
+static double guess_fences(const tt__explain_facts *f) {
+    return f->counted.sass.fences >= TT__SASS_LOOP && tt__m_copies(f) > 3 ? 0.8 : 0;
+}
+
+static double sleeping(const tt__explain_facts *f) {
+    return tt__m_waits(f, TT__C_STALL_SLEEPING) * tt__m_clamp(1 - tt__m_issue_use(f));
+}
+
+static double guess_sleep(const tt__explain_facts *f) {
+    return f->counted.sass.sleeps > 0 && tt__m_copies(f) > 3 ? 0.9 : 0;
+}
+
+static double store_drain(const tt__explain_facts *f) {
+    return 0.9 * lost(f, TT__C_STALL_DRAIN);
+}
+
+static double lsu_queue(const tt__explain_facts *f) {
+    return 0.9 * lost(f, TT__C_STALL_LG);
+}
+
+static double shared_queue(const tt__explain_facts *f) {
+    return 0.9 * lost(f, TT__C_STALL_MIO) * tt__m_clamp(1 - shared_atomics(f) - constant_divergence(f));
+}
+
+static double texture_queue(const tt__explain_facts *f) {
+    return 0.9 * lost(f, TT__C_STALL_TEX);
+}
+
+static double tensor_waits(const tt__explain_facts *f) {
+    return 0.9 * lost(f, TT__C_STALL_GMMA);
+}
+
+static double dispatch_stalls(const tt__explain_facts *f) {
+    return 0.9 * lost(f, TT__C_STALL_DISPATCH);
 }
 
 /* ---- Limits ---------------------------------------------------------------------------------------------
@@ -229,7 +466,9 @@ static double guess_fp32(const tt__explain_facts *f) {
 
 /* Half precision without tensor instructions uses the same pipe. */
 static double tensor_bound(const tt__explain_facts *f) {
-    return f->counted.sass.fp16 > 0 && f->counted.sass.tensor == 0 ? 0 : tt__m_c(f, TT__C_PIPE_TENSOR) / 100;
+    return f->counted.sass.fp16 > 0 && f->counted.sass.tensor == 0
+               ? 0
+               : fmax(pipe(f, TT__C_PIPE_TENSOR), pipe(f, TT__C_PIPE_TC));
 }
 
 /* Where arithmetic on numbers is most of what is issued, that is the better name for the limit. */
@@ -248,6 +487,57 @@ static double guess_instructions(const tt__explain_facts *f) {
 
 static double guess_memory(const tt__explain_facts *f) {
     return tt__m_copies(f) > 0 && tt__m_copies(f) < 1.3 ? 1 / tt__m_copies(f) : 0;
+}
+
+static double multiply_bound(const tt__explain_facts *f) {
+    return tt__m_c(f, TT__C_PIPE_FMAHEAVY) > 1.5 * tt__m_c(f, TT__C_PIPE_FMA) ? pipe(f, TT__C_PIPE_FMAHEAVY)
+                                                                              : 0;
+}
+
+static double fp16_bound(const tt__explain_facts *f) {
+    return pipe(f, TT__C_PIPE_FP16);
+}
+
+static double lsu_bound(const tt__explain_facts *f) {
+    return pipe(f, TT__C_PIPE_LSU);
+}
+
+static double constant_bound(const tt__explain_facts *f) {
+    return pipe(f, TT__C_PIPE_ADU);
+}
+
+static double texture_bound(const tt__explain_facts *f) {
+    return pipe(f, TT__C_PIPE_TEX);
+}
+
+static double bulk_copy_bound(const tt__explain_facts *f) {
+    return pipe(f, TT__C_PIPE_TMA);
+}
+
+static double uniform_bound(const tt__explain_facts *f) {
+    return pipe(f, TT__C_PIPE_UNIFORM);
+}
+
+static double special_bound(const tt__explain_facts *f) {
+    return pipe(f, TT__C_PIPE_XU);
+}
+
+static double guess_special(const tt__explain_facts *f) {
+    double share = of_code(f, f->counted.sass.special);
+    return share > 0.2 && tt__m_copies(f) > 1.5 ? share : 0;
+}
+
+static double branch_bound(const tt__explain_facts *f) {
+    return fmax(pipe(f, TT__C_PIPE_CBU), lost(f, TT__C_STALL_BRANCH));
+}
+
+static double pipe_bound(const tt__explain_facts *f) {
+    return tt__m_waits(f, TT__C_STALL_MATH);
+}
+
+static double guess_tensor_bound(const tt__explain_facts *f) {
+    double share = of_code(f, f->counted.sass.tensor);
+    return share > 0.3 && tt__m_copies(f) > 1.5 ? share : 0;
 }
 
 /* The name, the share by counters and without them, the sentence, and the counters that it needs. */
@@ -283,13 +573,52 @@ static const tt__rule rules[] = {
           TT__C_L1_HIT, TT__C_L2_BUSY),
     FAULT("over_synchronised", over_synchronised, guess_barriers, tt__say_barriers, TT__C_STALL_BARRIER,
           TT__C_ISSUED),
+    FAULT("local_arrays", local_arrays, guess_arrays, tt__say_arrays, TT__C_LOCAL_LOADS, TT__C_LOCAL_STORES),
+    FAULT("shared_atomics", shared_atomics, guess_shared_atomics, tt__say_shared_atomics,
+          TT__C_SHARED_ATOMICS, TT__C_SHARED_ATOMIC_WAVEFRONTS, TT__C_STALL_SHORT),
+    FAULT("uneven_blocks", uneven_blocks, NULL, tt__say_uneven_blocks, TT__C_SM_ACTIVE_AVG,
+          TT__C_SM_ACTIVE_MAX, TT__C_OCCUPANCY),
+    FAULT("uneven_warps", uneven_warps, NULL, tt__say_uneven_warps, TT__C_OCCUPANCY, TT__C_STALL_BARRIER,
+          TT__C_ISSUED),
+    FAULT("unneeded_doubles", unneeded_doubles, guess_doubles, tt__say_doubles, TT__C_PIPE_FP64,
+          TT__C_PIPE_XU),
+    FAULT("integer_division", integer_division, guess_division, tt__say_division, TT__C_PIPE_XU,
+          TT__C_ISSUED),
+    FAULT("conversions", conversions, guess_conversions, tt__say_conversions, TT__C_PIPE_XU, TT__C_ISSUED),
+    FAULT("constant_divergence", constant_divergence, guess_constants, tt__say_constants, TT__C_LDC,
+          TT__C_LDC_REPLAYS),
+    FAULT("constant_misses", constant_misses, NULL, tt__say_constant_misses, TT__C_STALL_IMC),
+    FAULT("narrow_loads", narrow_loads, NULL, tt__say_narrow, TT__C_LOAD_REQUESTS, TT__C_PIPE_LSU,
+          TT__C_STALL_LG),
+    FAULT("instruction_cache", instruction_cache, guess_code, tt__say_code, TT__C_STALL_NO_INSTRUCTION,
+          TT__C_ISSUED),
+    FAULT("dependency_chain", dependency_chain, NULL, tt__say_chain, TT__C_STALL_WAIT, TT__C_ISSUED),
+    FAULT("shared_latency", shared_latency, NULL, tt__say_shared_latency, TT__C_STALL_SHORT, TT__C_ISSUED),
+    FAULT("fences", fences, guess_fences, tt__say_fences, TT__C_STALL_MEMBAR, TT__C_ISSUED),
+    FAULT("sleeping", sleeping, guess_sleep, tt__say_sleep, TT__C_STALL_SLEEPING, TT__C_ISSUED),
+    FAULT("store_drain", store_drain, NULL, tt__say_drain, TT__C_STALL_DRAIN, TT__C_ISSUED),
+    FAULT("lsu_queue", lsu_queue, NULL, tt__say_lsu_queue, TT__C_STALL_LG, TT__C_ISSUED),
+    FAULT("shared_queue", shared_queue, NULL, tt__say_shared_queue, TT__C_STALL_MIO, TT__C_ISSUED),
+    FAULT("texture_queue", texture_queue, NULL, tt__say_texture_queue, TT__C_STALL_TEX, TT__C_ISSUED),
+    FAULT("tensor_waits", tensor_waits, NULL, tt__say_tensor_waits, TT__C_STALL_GMMA, TT__C_ISSUED),
+    FAULT("dispatch_stalls", dispatch_stalls, NULL, tt__say_dispatch, TT__C_STALL_DISPATCH, TT__C_ISSUED),
     FAULT("host_bound", host_bound, host_bound, tt__say_host, 0),
     FAULT("tensor_cores_unused", tensor_unused, guess_tensor, tt__say_tensor, TT__C_PIPE_FMA),
     LIMIT("fp64_bound", fp64_bound, guess_fp64, tt__say_fp64, TT__C_PIPE_FP64),
     LIMIT("instruction_bound", instruction_bound, guess_instructions, tt__say_instructions, TT__C_ISSUED,
           TT__C_PIPE_ALU),
     LIMIT("fp32_bound", fp32_bound, guess_fp32, tt__say_fp32, TT__C_PIPE_FMA),
-    LIMIT("tensor_bound", tensor_bound, NULL, tt__say_tensor_bound, TT__C_PIPE_TENSOR),
+    LIMIT("multiply_bound", multiply_bound, NULL, tt__say_multiply, TT__C_PIPE_FMAHEAVY, TT__C_PIPE_FMA),
+    LIMIT("fp16_bound", fp16_bound, NULL, tt__say_fp16, TT__C_PIPE_FP16),
+    LIMIT("special_bound", special_bound, guess_special, tt__say_special, TT__C_PIPE_XU),
+    LIMIT("branch_bound", branch_bound, NULL, tt__say_branches, TT__C_PIPE_CBU, TT__C_STALL_BRANCH),
+    LIMIT("lsu_bound", lsu_bound, NULL, tt__say_lsu, TT__C_PIPE_LSU),
+    LIMIT("constant_bound", constant_bound, NULL, tt__say_constant_bound, TT__C_PIPE_ADU),
+    LIMIT("texture_bound", texture_bound, NULL, tt__say_textures, TT__C_PIPE_TEX),
+    LIMIT("bulk_copy_bound", bulk_copy_bound, NULL, tt__say_bulk, TT__C_PIPE_TMA),
+    LIMIT("uniform_bound", uniform_bound, NULL, tt__say_uniform, TT__C_PIPE_UNIFORM),
+    LIMIT("pipe_bound", pipe_bound, NULL, tt__say_pipe, TT__C_STALL_MATH),
+    LIMIT("tensor_bound", tensor_bound, guess_tensor_bound, tt__say_tensor_bound, TT__C_PIPE_TENSOR),
     LIMIT("memory_bound", tt__m_dram_use, guess_memory, tt__say_memory, TT__C_DRAM_READ, TT__C_DRAM_WRITTEN),
     LIMIT("l2_bound", tt__m_l2_use, NULL, tt__say_l2, TT__C_L2_BUSY),
     LIMIT("shared_bound", tt__m_l1_use, NULL, tt__say_shared_bound, TT__C_SHARED_WAVEFRONTS, TT__C_L1_BUSY),
@@ -297,8 +626,6 @@ static const tt__rule rules[] = {
 
 /* ---- Which come first -----------------------------------------------------------------------------------
  */
-
-static const double grave = 0.18, slight = 0.1, used_up = 0.6;
 
 /* Grave faults, limits, slight faults. */
 static int rank(const tt__rule_finding *x) {
@@ -317,6 +644,10 @@ static bool has_needed(const tt__rule *r, const tt__explain_facts *f) {
         if (!isfinite(f->counted.values[r->needs[i]]))
             return false;
     return true;
+}
+
+const tt__rule *tt__rule_at(size_t i) {
+    return i < TT__COUNT(rules) ? &rules[i] : NULL;
 }
 
 int tt__rules_apply(tt__rule_finding out[TT__FINDINGS_MAX], const tt__explain_facts *f) {

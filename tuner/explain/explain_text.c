@@ -9,7 +9,7 @@
 
 #include "base/number.h"
 #include "base/str.h"
-#include "tuner/explain/explain.h"
+#include "tuner/explain/explain_measures.h"
 
 static void add(tt__explanation *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add(tt__explanation *e, const char *fmt, ...) {
@@ -121,19 +121,36 @@ static double peak_gflops(const tt__explanation *e, const tt__rule *rule) {
                                                    : 0;
 }
 
+/* What is known where no rule applies. */
+static void tell_unknown(tt__explanation *e) {
+    const tt__explain_facts *f = &e->items[0].facts;
+    const tt__cause *first = tt__cause_waits(f, NULL), *second = tt__cause_waits(f, first),
+                    *pipe = tt__cause_busiest(f);
+    if (!first || !second || !pipe) {
+        add(e, "Nothing is used up and no rule applies: what limits it is not known.");
+        return;
+    }
+    add(e,
+        "What limits it is not known: %.0f %% of the waiting is for %s and %.0f %% for %s, and the busiest "
+        "pipe, for %s, works at "
+        "%.0f %%.",
+        100 * tt__m_waits(f, (tt__counter)first->counter), first->words,
+        100 * tt__m_waits(f, (tt__counter)second->counter), second->words, pipe->words,
+        f->counted.values[pipe->counter]);
+}
+
 static void tell_rest(tt__explanation *e) {
     const tt__rule_finding *first = &e->findings[0];
+    const bool counted = tt__facts_counted(&e->items[0].facts);
     double peak = e->n_findings ? peak_gflops(e, first->rule) : 0;
-    if (peak > 0 && e->gflops > 0 && e->gflops < peak) {
+    if (peak > 0 && e->gflops > 0 && e->gflops < peak)
         add(e,
             "It does %.1f of the %.1f TFLOP/s that this GPU reached with nothing else to do: at most %.0f %% "
             "is left.",
             e->gflops * 1e-3, peak * 1e-3, 100 * (1 - e->gflops / peak));
-        return;
-    }
-    if (e->n_findings == 0)
-        add(e, "Nothing is used up and no rule applies: what limits it is not known.");
-    else if (first->rule->limit && first->share < 1)
+    else if (e->n_findings == 0)
+        tell_unknown(e);
+    else if (first->rule->limit && first->share < 1 && counted)
         add(e, "At most %.0f %% of the time is left to win without doing less.", 100 * (1 - first->share));
     else if (!first->rule->limit)
         add(e, "Change that first; the next limit shows then.");
@@ -145,6 +162,9 @@ void tt__explain_tell(tt__explanation *e) {
     for (int i = 0; i < e->n_findings && i < FINDINGS; i++)
         if (i == 0 || !e->findings[0].rule->limit) /* one limit is enough */
             tell_finding(e, i);
+    const tt__rule *first = e->n_findings ? e->findings[0].rule : NULL;
+    if (first && first->counted != first->guessed && !tt__facts_counted(&e->items[0].facts))
+        add(e, "That is a guess from times and the compiled code, because nothing was counted.");
     tell_neighbours(e, NEIGHBOURS);
     tell_rest(e);
 }

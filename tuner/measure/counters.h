@@ -38,13 +38,31 @@
     X(INSTRUCTIONS, "smsp__inst_executed.sum")                                                               \
     X(ISSUED, "smsp__issue_active.avg.pct_of_peak_sustained_active")                                         \
     X(LANES, "smsp__thread_inst_executed_per_inst_executed.ratio")                                           \
-    X(PIPE_ALU, "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active")                               \
-    X(PIPE_FMA, "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active")                               \
-    X(PIPE_FP64, "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active")                             \
-    X(PIPE_XU, "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active")                                 \
-    X(PIPE_LSU, "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active")                               \
-    X(PIPE_TENSOR, "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active")                         \
+    X(LDC, "smsp__inst_executed_op_ldc.sum")                                                                 \
+    X(LDC_REPLAYS, "sm__idc_divergent_instruction_replays.sum")                                              \
+    X(SHARED_ATOMICS, "smsp__inst_executed_op_shared_atom.sum")                                              \
+    X(SHARED_ATOMIC_WAVEFRONTS, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum")                    \
+    TT__PIPES(X)                                                                                             \
     TT__STALLS(X)
+
+/* How hard each pipe of an SM works. FMAHEAVY is the half of FMA that multiplies whole numbers, too. */
+#define TT__ISSUES(pipe) "sm__inst_executed_pipe_" pipe ".avg.pct_of_peak_sustained_active"
+#define TT__WORKS(pipe)  "sm__pipe_" pipe "_cycles_active.avg.pct_of_peak_sustained_active"
+#define TT__PIPES(X)                                                                                         \
+    X(PIPE_ADU, TT__ISSUES("adu"))                                                                           \
+    X(PIPE_ALU, TT__ISSUES("alu"))                                                                           \
+    X(PIPE_CBU, TT__ISSUES("cbu"))                                                                           \
+    X(PIPE_FMA, TT__WORKS("fma"))                                                                            \
+    X(PIPE_FMAHEAVY, TT__WORKS("fmaheavy"))                                                                  \
+    X(PIPE_FP16, TT__ISSUES("fp16"))                                                                         \
+    X(PIPE_FP64, TT__WORKS("fp64"))                                                                          \
+    X(PIPE_LSU, TT__ISSUES("lsu"))                                                                           \
+    X(PIPE_TC, TT__WORKS("tc"))                                                                              \
+    X(PIPE_TENSOR, TT__WORKS("tensor"))                                                                      \
+    X(PIPE_TEX, TT__ISSUES("tex"))                                                                           \
+    X(PIPE_TMA, TT__WORKS("tma"))                                                                            \
+    X(PIPE_UNIFORM, TT__ISSUES("uniform"))                                                                   \
+    X(PIPE_XU, TT__ISSUES("xu"))
 
 /* Warps that wait, for each issued instruction. */
 #define TT__STALL(reason) "smsp__average_warps_issue_stalled_" reason "_per_issue_active.ratio"
@@ -53,16 +71,19 @@
     X(STALL_BRANCH, TT__STALL("branch_resolving"))                                                           \
     X(STALL_DISPATCH, TT__STALL("dispatch_stall"))                                                           \
     X(STALL_DRAIN, TT__STALL("drain"))                                                                       \
+    X(STALL_GMMA, TT__STALL("gmma"))                                                                         \
     X(STALL_IMC, TT__STALL("imc_miss"))                                                                      \
     X(STALL_LG, TT__STALL("lg_throttle"))                                                                    \
     X(STALL_LONG, TT__STALL("long_scoreboard"))                                                              \
     X(STALL_MATH, TT__STALL("math_pipe_throttle"))                                                           \
     X(STALL_MEMBAR, TT__STALL("membar"))                                                                     \
     X(STALL_MIO, TT__STALL("mio_throttle"))                                                                  \
+    X(STALL_MISC, TT__STALL("misc"))                                                                         \
     X(STALL_NO_INSTRUCTION, TT__STALL("no_instruction"))                                                     \
     X(STALL_NOT_SELECTED, TT__STALL("not_selected"))                                                         \
     X(STALL_SHORT, TT__STALL("short_scoreboard"))                                                            \
     X(STALL_SLEEPING, TT__STALL("sleeping"))                                                                 \
+    X(STALL_TEX, TT__STALL("tex_throttle"))                                                                  \
     X(STALL_WAIT, TT__STALL("wait"))
 
 typedef enum tt__counter {

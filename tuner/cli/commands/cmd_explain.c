@@ -58,21 +58,32 @@ static void add_sass(tt__json *j, const tt__sass *s) {
         return;
     }
     tt__json_open(j, "instructions", '{');
-    tt__json_number(j, "all", s->all, 7);
-    tt__json_number(j, "loads", s->loads, 7);
-    tt__json_number(j, "load_bytes", s->load_bytes, 7);
-    tt__json_number(j, "stores", s->stores, 7);
-    tt__json_number(j, "store_bytes", s->store_bytes, 7);
-    tt__json_number(j, "local", s->local, 7);
-    tt__json_number(j, "shared", s->shared, 7);
-    tt__json_number(j, "atomics", s->atomics, 7);
-    tt__json_number(j, "barriers", s->barriers, 7);
-    tt__json_number(j, "fp32", s->fp32, 7);
-    tt__json_number(j, "fp64", s->fp64, 7);
-    tt__json_number(j, "fp16", s->fp16, 7);
-    tt__json_number(j, "tensor", s->tensor, 7);
-    tt__json_number(j, "special", s->special, 7);
-    tt__json_number(j, "branches", s->branches, 7);
+    const tt__cli_number kinds[] = {{"all", s->all, 7},
+                                    {"loads", s->loads, 7},
+                                    {"load_bytes", s->load_bytes, 7},
+                                    {"stores", s->stores, 7},
+                                    {"store_bytes", s->store_bytes, 7},
+                                    {"local", s->local, 7},
+                                    {"shared", s->shared, 7},
+                                    {"atomics", s->atomics, 7},
+                                    {"barriers", s->barriers, 7},
+                                    {"fp32", s->fp32, 7},
+                                    {"fp64", s->fp64, 7},
+                                    {"fp16", s->fp16, 7},
+                                    {"tensor", s->tensor, 7},
+                                    {"special", s->special, 7},
+                                    {"branches", s->branches, 7},
+                                    {"local_indexed", s->local_indexed, 7},
+                                    {"shared_atomics", s->shared_atomics, 7},
+                                    {"shared_cas", s->shared_cas, 7},
+                                    {"constants", s->constants, 7},
+                                    {"conversions", s->conversions, 7},
+                                    {"divisions", s->divisions, 7},
+                                    {"fences", s->fences, 7},
+                                    {"sleeps", s->sleeps, 7},
+                                    {"code_bytes", s->code_bytes, 7}};
+    for (size_t i = 0; i < TT__COUNT(kinds); i++)
+        tt__json_number(j, kinds[i].key, kinds[i].value, kinds[i].digits);
     tt__json_close(j, '}');
 }
 
@@ -85,6 +96,7 @@ static void add_facts(tt__json *j, const tt__explain_facts *f) {
     tt__json_int(j, "shared_bytes", f->shared_bytes);
     tt__json_number(j, "local_bytes", f->counted.sass.all > 0 ? f->counted.local_bytes : (double)NAN, 9);
     tt__json_int(j, "halves", f->halves);
+    tt__json_int(j, "doubles", f->doubles);
     add_sass(j, &f->counted.sass);
     tt__json_int(j, "replays", f->counted.n_replays);
     tt__json_open(j, "counters", '{');
@@ -166,16 +178,10 @@ static void number(tt__table *t, const char *format, double value) {
     tt__table_cell(t, isfinite(value) ? format : "-", value);
 }
 
-/* The most frequent reason to wait, in CUPTI's words. */
+/* The most frequent reason to wait. */
 static const char *main_stall(const tt__explain_facts *f) {
-    static const char *const names[] = {"barrier",   "branch", "dispatch", "drain",  "constants",
-                                        "LSU queue", "loads",  "math",     "membar", "shared queue",
-                                        "code",      "-",      "shared",   "sleep",  "fixed"};
-    int most = TT__C_STALL_BARRIER;
-    for (int i = TT__C_STALL_BARRIER; i < TT__COUNTER_COUNT; i++)
-        if (i != TT__C_STALL_NOT_SELECTED && f->counted.values[i] > f->counted.values[most])
-            most = i;
-    return tt__facts_counted(f) ? names[most - TT__C_STALL_BARRIER] : "-";
+    const tt__cause *most = tt__cause_waits(f, NULL);
+    return most ? most->words : "-";
 }
 
 static void add_name(tt__table *t, const tt__explained *x) {
