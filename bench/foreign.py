@@ -38,6 +38,8 @@ OTHERS = {
     "dgSPARSE/dgSPARSE-Lib": "973a972",
     "mochimodev/cuda-hashing-algos": "5f80d58",
     "yuhc/gpu-rodinia": "9c10d3e",
+    "NVIDIA/apex": "6424da3",
+    "bytedance/lightseq": "a7ab0da",
     "zjin-lcf/HeCBench": "f27000a",
     "DefTruth/CUDA-Learn-Notes": "d2fb4df",
     "flashinfer-ai/flashinfer": "fb28d72",

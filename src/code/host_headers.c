@@ -64,8 +64,10 @@
     "using namespace cuda::std; }\n"
 #define FILES "#pragma once\ntypedef struct _IO_FILE FILE;\n"
 /* Of the driver's header, the types that kernels take. */
+#define VERSION "(__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)"
 #define DRIVER                                                                                               \
-    "#pragma once\ntypedef unsigned int cuuint32_t;\ntypedef unsigned long long cuuint64_t;\n"               \
+    "#pragma once\n#define CUDA_VERSION " VERSION                                                            \
+    "\ntypedef unsigned int cuuint32_t;\ntypedef unsigned long long cuuint64_t;\n"                           \
     "typedef unsigned long long CUdeviceptr;\n"                                                              \
     "struct __align__(64) CUtensorMap_st { unsigned long long opaque[16]; };\n"                              \
     "typedef struct CUtensorMap_st CUtensorMap;\n"

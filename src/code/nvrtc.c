@@ -336,7 +336,7 @@ static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p
 typedef enum refusal { NOTHING, HOST_FUNCTION, OTHER } refusal;
 
 static refusal why_refused(nvrtcProgram handle, nvrtcResult r) {
-    static const char host[] = "host functions are not allowed in JIT mode";
+    static const char host[] = "are not allowed in JIT mode"; /* functions, variables */
     size_t size = 0;
     char *log = NULL;
     refusal why = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION ? OTHER : NOTHING;

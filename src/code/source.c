@@ -278,7 +278,9 @@ static tt_status drop_kernels(changes *c, const char *names) {
 
 /* Does it have something that only functions of the host can have? */
 static bool is_of_host(const char *from, const char *to) {
-    static const char *const words[] = {"fprintf", "fopen", "fread", "exit", "rand", "srand", "gettimeofday"},
+    static const char *const words[] = {"fprintf", "fopen",           "fread",         "exit",
+                                        "rand",    "PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_IMPL",
+                                        "srand",   "gettimeofday"},
                              *const members[] = {"vector",   "string",   "cout",       "cerr",
                                                  "chrono",   "mt19937",  "unique_ptr", "runtime_error",
                                                  "ifstream", "ofstream", "map",        "unordered_map"};
@@ -386,10 +388,12 @@ static tt_status add_function(parts *p, const char *start, const char *brace, co
     size_t n = 0, n_type = 0;
     const char *name = open ? word_before(start, open, &n) : NULL;
     start += strspn(start, " \t\r\n");
-    if (!name || n == 0 || has_word(start, open, "operator"))
-        return TT_OK;
     const bool device = has_any(start, brace, of_device, TT__COUNT(of_device));
-    const bool of_host = !device && (tt__word_is(name, n, "main") || is_of_host(start, end));
+    const bool of_host = !device && ((n && tt__word_is(name, n, "main")) || is_of_host(start, end));
+    if (of_host) /* whatever its name is */
+        return add_part(p, (part){start, start, end, 0, true, false, false});
+    if (n == 0 || member || has_word(start, open, "operator"))
+        return TT_OK;
     const char *before = last_code(start, name);
     while (before > start + 1 && before[-1] == ':' && before[-2] == ':') { /* of a namespace or a class */
         size_t n_scope = 0;
@@ -397,19 +401,20 @@ static tt_status add_function(parts *p, const char *start, const char *brace, co
     }
     word_before(start, before, &n_type);
     const bool typed = n_type > 0 || (before > start && strchr("*&>]", before[-1]));
-    return of_host || (typed && !member) ? add_part(p, (part){name, start, end, n, of_host, false, false})
-                                         : TT_OK;
+    return typed ? add_part(p, (part){name, start, end, n, false, false, false}) : TT_OK;
 }
 
-/* `using NAME = ...;` or `typedef ... NAME;`. */
+/* `using NAME = ...;`, `using SCOPE::NAME;` or `typedef ... NAME;`. */
 static tt_status add_alias(parts *p, const char *start, const char *end) {
-    const bool using = has_word(start, start + 5, "using");
     size_t n = 0;
-    const char *name = using ? start + 5 + strspn(start + 5, " \t\r\n") : word_before(start, end, &n);
-    n = using ? word_length(name) : n;
-    const bool alone =
-        using ? name[n + strspn(name + n, " \t\r\n")] == '=' : !memchr(start, '(', (size_t)(end - start));
-    return n && alone ? add_part(p, (part){name, start, end + 1, n, false, false, false}) : TT_OK;
+    const char *name = word_before(start, end, &n), *next = start + 5 + strspn(start + 5, " \t\r\n");
+    if (memchr(start, '=', (size_t)(end - start))) {
+        name = next;
+        n = word_length(name);
+    } else if (has_word(next, end, "namespace") || memchr(start, '(', (size_t)(end - start))) {
+        return TT_OK;
+    }
+    return n ? add_part(p, (part){name, start, end + 1, n, false, false, false}) : TT_OK;
 }
 
 /* The name in `... TYPE NAME(...);`, where macros may have brackets, too. */
@@ -707,6 +712,17 @@ static tt_status change_source(changes *c, bool *dropped, const char *options, i
     return drop_kernels(c, users);
 }
 
+/* As nvcc's own headers do, `std::exp` and the like come without an include. */
+static bool uses_std_math(const char *source) {
+    static const char *const names[] = {"abs", "ceil", "cos", "exp",   "fabs", "floor", "isinf", "isnan",
+                                        "log", "log2", "pow", "round", "sin",  "sqrt",  "tanh"};
+    for (const char *at = source; (at = strstr(at, "std::")); at += 5)
+        for (size_t i = 0; i < TT__COUNT(names); i++)
+            if (tt__word_is(at + 5, word_length(at + 5), names[i]))
+                return !(at >= source + 6 && strncmp(at - 6, "cuda::", 6) == 0);
+    return false;
+}
+
 static void add_head(tt__str *out, const char *source, const char *options, int n) {
     for (int i = 0; i < n; i++, options += strlen(options) + 1) {
         const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
@@ -724,6 +740,8 @@ static void add_head(tt__str *out, const char *source, const char *options, int 
         tt__str_add(out, "#define cudaGridDependencySynchronize() asm volatile(\"griddepcontrol.wait;\" ::: "
                          "\"memory\")\n#define cudaTriggerProgrammaticLaunchCompletion() asm "
                          "volatile(\"griddepcontrol.launch_dependents;\" ::)\n");
+    if (uses_std_math(source))
+        tt__str_add(out, "#include <cmath>\n");
     tt__str_add(out, "#line 1\n");
 }
 

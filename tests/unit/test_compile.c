@@ -68,7 +68,7 @@ static void names_what_is_not_for_it(void **state) {
         {"__global__ void c() {}\n__global__ void k() { c<<<1, 2>>>(); }\n",
          "`<<<` in a kernel launches another, which is not supported: let a `kernel` line launch it"},
         {"// c<<<1, 2>>>()\n/* as in\n c<<<1, 2>>>() */ const char *s = \"<<<\";\nint x = y;\n",
-         "no.cu: NVRTC_ERROR_COMPILATION: no.cu(3): error"},
+         "no.cu: NVRTC_ERROR_COMPILATION: no.cu(4): error"},
         {"__device__ int xcudaMalloc, d = e;\n", "no.cu: NVRTC_ERROR_COMPILATION: no.cu(1): error"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -129,6 +129,30 @@ static void takes_headers_of_the_host(void **state) {
         fail_msg("%s", tt_last_error());
     assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "k"), "k");
     assert_string_equal(tt__lowered_name(cubin.text, cubin.len, "beside"), "_Z6besidePf");
+    tt__str_free(&cubin);
+}
+
+/* A kernel among what a program for nvcc has around it. Textures of another kernel need more than --minimal,
+ * and functions that are not for the device need another option, too. */
+static void takes_whole_programs(void **state) {
+    (void)state;
+    static const char source[] =
+        "#include <cublas_v2.h>\n#include <torch/extension.h>\n#include <mutex>\n#include <cuda.h>\n"
+        "cublasHandle_t handle;\nint yo = 0;\nusing stream = cudaStream_t;\nstruct timer { cudaEvent_t e; "
+        "};\n"
+        "void check(cublasStatus_t s) { if (s) handle = 0; }\n"
+        "template <class T> __global__ void other(cublasHandle_t h, T *p) {}\n"
+        "#define MAKE(T) template __global__ void other<T>(cublasHandle_t, T *);\nMAKE(float)\n"
+        "__global__ void textured(cudaTextureObject_t t, float *p) { *p = tex1D<float>(t, 1.0f); }\n"
+        "int two() { return 2; }\n"
+        "#if CUDA_VERSION < 12000 || CUDART_VERSION < 12000\n#error version\n#endif\n"
+        "__global__ void k(float *p) { int yo = two(); *p = std::exp(*p) + yo; }\n"
+        "torch::Tensor run(torch::Tensor x) { k<<<1, 1>>>(x.data_ptr<float>()); return x; }\n"
+        "PYBIND11_MODULE(name, m) { m.def(\"run\", &run); }\n";
+    tt__str cubin = {0};
+    if (tt__nvrtc_compile(&cubin, "program.cu", source,
+                          TT__KERNEL "k\0" TT__KERNEL "textured\0" TT__USERS "k textured", 3, CC) != TT_OK)
+        fail_msg("%s", tt_last_error());
     tt__str_free(&cubin);
 }
 
@@ -305,6 +329,7 @@ int main(void) {
         cmocka_unit_test(names_what_is_not_for_it),
         cmocka_unit_test(names_macros_in_the_way),
         cmocka_unit_test(takes_headers_of_the_host),
+        cmocka_unit_test(takes_whole_programs),
         cmocka_unit_test(knows_what_nvcc_always_has),
         cmocka_unit_test(finds_the_headers_of_cuda),
         cmocka_unit_test(finds_the_headers_of_cxx),

@@ -133,6 +133,9 @@ static void functions_of_the_host_go(void **state) {
          "                                       enum { a };"},
         {"void c() { k << <1, 2>> >(1 << 2); }", " "},
         {"int c(int a) { return a << 2; }", NULL},
+        {"template <> void run<float>(int a) { k<<<1, 2>>>(a); } template <> int run<int>(int a) { return a; "
+         "}",
+         " template <> int run<int>(int a) { return a; }"},
         {"template <class T> void run() { cudaMalloc(0, 1); }",
          "                                                   "},
         {"namespace a { void f(std::vector<int> v) {} enum { b }; }",
@@ -194,8 +197,8 @@ static void what_no_kernel_reaches_goes(void **state) {
         {"float p = 1.0f, q[2], *r = f(1, 2); int u = g<1, 2>(3), v; __device__ int w = v;",
          " int u = g<1, 2>(3), v; __device__ int w = v;"},
         {"using handle = cublasLtHandle_t; typedef cudaStream_t stream; typedef int (*callback)(int);"
-         "using namespace cuda; using std::max; typedef float real; __device__ real f();",
-         " typedef int (*callback)(int);using namespace cuda; using std::max; typedef float real; __device__ "
+         "using namespace cuda; using n::run; using std::w; typedef float real; __device__ real f();",
+         " typedef int (*callback)(int);using namespace cuda; using std::w; typedef float real; __device__ "
          "real f();"},
         {"enum class e { a, b }; __device__ e f();", NULL},
     };
