@@ -98,7 +98,7 @@ void tt__origin_read(tt__origin *out, sqlite3_stmt *stmt, int at);
 
 /* A trial from TT__TRIAL_COLS. TT_E_DB if the row is damaged. */
 tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out);
-enum { TT__TRIAL_COL_COUNT = 8 };
+enum { TT__TRIAL_COL_COUNT = 9 };
 /* Largest weight: the ratio of two metrics of a kernel. */
 #define TT__WEIGHT_MAX 1e100
 /* TT_E_INVALID: a number is negative, not finite, or absurdly large. */

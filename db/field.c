@@ -41,6 +41,8 @@ const tt__field tt__winner_fields[TT__WINNER_FIELDS] = {
     FIGURE(trials, TT__FIELD_I64, 1e9),
     FIGURE(failed, TT__FIELD_I64, 1e9),
     FIGURE(unix_ms, TT__FIELD_I64, TT__UNIX_MS_MAX),
+    FIGURE(bits, TT__FIELD_I64, 0x1p63),
+    FIGURE(batch_invariant, TT__FIELD_INT, 2),
 };
 
 static void read_one(sqlite3_stmt *stmt, int at, const tt__field *f, void *object) {

@@ -25,10 +25,11 @@ typedef struct tt__field {
 #define TT__FIELD_NUM_OF(type, m, path, kind, min, max, opt)                                                 \
     { path, kind, offsetof(type, m), 0, min, max, opt }
 
-enum { TT__GPU_FIELDS = 9, TT__GPU_ID_FIELDS = 5, TT__ENV_FIELDS = 3, TT__WINNER_FIELDS = 7 };
+enum { TT__GPU_FIELDS = 9, TT__GPU_ID_FIELDS = 5, TT__ENV_FIELDS = 3, TT__WINNER_FIELDS = 9 };
 extern const tt__field tt__gpu_fields[TT__GPU_FIELDS]; /* the first TT__GPU_ID_FIELDS identify a GPU */
 extern const tt__field tt__env_fields[TT__ENV_FIELDS];
-extern const tt__field tt__winner_fields[TT__WINNER_FIELDS]; /* the figures of a winner, time_us to unix_ms */
+extern const tt__field
+    tt__winner_fields[TT__WINNER_FIELDS]; /* the figures of a winner, time_us to batch_invariant */
 
 /* Reads members from columns from `first` on. Returns the column after them. */
 int tt__fields_read(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, void *object);
@@ -70,7 +71,7 @@ enum { TT__ENERGY_FIELDS = 5 };
 tt_status tt__checked_peaks(sqlite3_stmt *stmt, int at, tt__peaks *out);
 tt_status tt__checked_energy(sqlite3_stmt *stmt, int at, tt__energy *out);
 
-/* The figures of a winner, from time_us to unix_ms. */
+/* The figures of a winner, from time_us to batch_invariant. */
 tt_status tt__checked_winner(sqlite3_stmt *stmt, int at, tt__winner *out);
 
 #endif

@@ -9,14 +9,15 @@
 #define TT__GPU_COLS "gpu.name, gpu.mig, gpu.cc, gpu.sm_count, gpu.memory_bytes, gpu.l2_bytes," \
     " gpu.max_threads_per_block, gpu.shared_per_block, gpu.peak_gbps"
 #define TT__ENV_COLS "env.driver, env.nvrtc, env.library"
-#define TT__WINNER_COLS "w.time_us, w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms"
+#define TT__WINNER_COLS "w.time_us, w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms," \
+    " w.bits, w.batch_invariant"
 /* Columns of a problem, for tt__db_problem_read. */
 #define TT__PROBLEM_COLS "operation.name, operation.text, problem.warm, problem.unverified, problem.id, problem.moved_bytes"
 #define TT__JOIN_OPERATION " JOIN operation ON operation.id = problem.operation_id"
 /* The value of a problem's variable; NULL if it has no such variable. */
 #define TT__VALUE(name) "(SELECT value FROM value WHERE problem_id = problem.id AND name = '" name "')"
 #define TT__TRIAL_COLS "trial.status, trial.time, trial.compile_us, trial.regs, trial.samples, trial.reason," \
-    " trial.weight, trial.limit_s"
+    " trial.weight, trial.limit_s, trial.bits"
 
 /* Second, by the largest number, which is roughly the problem's size. */
 #define TT__PROBLEM_ORDER "operation.name, operation.text, problem.warm, problem.unverified, " TT__VALUE("elem_size") "," \
@@ -123,11 +124,12 @@
         " AND (started_ms = ?4 OR file <> '')") \
     X(RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1") \
     X(TRIAL_PUT, "INSERT INTO trial (problem_id, stage, config_id, run_id, at_ms, status, time, compile_us," \
-        " regs, samples, reason, weight, limit_s) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \
-        " ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT (problem_id, stage, config_id, run_id) DO UPDATE SET" \
+        " regs, samples, reason, weight, limit_s, bits) VALUES (?1, ?2, ?3, ?4, ?5 - (SELECT started_ms FROM run WHERE id = ?4)," \
+        " ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, nullif(?14, 0)) ON CONFLICT (problem_id, stage, config_id, run_id) DO UPDATE SET" \
         " at_ms = excluded.at_ms, status = excluded.status, time = excluded.time," \
         " compile_us = excluded.compile_us, regs = excluded.regs, samples = excluded.samples," \
-        " reason = excluded.reason, weight = excluded.weight, limit_s = excluded.limit_s") \
+        " reason = excluded.reason, weight = excluded.weight, limit_s = excluded.limit_s," \
+        " bits = excluded.bits") \
     /* In the order in which they ran. SQLite takes the columns beside max() from its row. CROSS JOIN keeps the key's order. */ \
     X(TRIALS, "SELECT " TT__TRIAL_COLS ", template.kernel, template.hash, config.text, run.source," \
         " trial.run_id, run.started_ms + trial.at_ms, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
@@ -148,12 +150,13 @@
     X(WINNER_ORIGIN, "SELECT run.who, run.program, run.file FROM winner JOIN run ON run.id = winner.run_id" \
         " WHERE winner.gpu_id = ?1 AND winner.problem_id = ?2") \
     X(WINNER_PUT, "INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us," \
-        " copy_fraction, speedup_vs_default, trials, failed, unix_ms)" \
-        " SELECT gpu_id, ?2, ?1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM run WHERE id = ?1" \
+        " copy_fraction, speedup_vs_default, trials, failed, unix_ms, bits, batch_invariant)" \
+        " SELECT gpu_id, ?2, ?1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM run WHERE id = ?1" \
         " ON CONFLICT (gpu_id, problem_id) DO UPDATE SET run_id = excluded.run_id," \
         " config_id = excluded.config_id, time_us = excluded.time_us, copy_us = excluded.copy_us," \
         " copy_fraction = excluded.copy_fraction, speedup_vs_default = excluded.speedup_vs_default," \
-        " trials = excluded.trials, failed = excluded.failed, unix_ms = excluded.unix_ms") \
+        " trials = excluded.trials, failed = excluded.failed, unix_ms = excluded.unix_ms," \
+        " bits = excluded.bits, batch_invariant = excluded.batch_invariant") \
     X(WINNER_GET, TT__SELECT_WINNER "WHERE w.gpu_id = ?1 AND w.problem_id = ?2") \
     X(WINNER_HAS, "SELECT 1 FROM gpu JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = ?2 WHERE ?1 IN (0, gpu.id) LIMIT 1") \
     X(WINNERS_OF_GPU, TT__SELECT_WINNER "WHERE w.gpu_id = ?1" TT__WINNER_ORDER) \
@@ -273,8 +276,8 @@
     X(MERGE_ENERGIES, TT__MERGE_ENERGIES " WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_ENERGY_PUT, "INSERT INTO energy (gpu_id, problem_id, config_id, time_us, joules, noise, idle_watts," \
         " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
-    X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight, limit_s," \
-        " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)" \
+    X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight, limit_s, bits," \
+        " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)" \
         " ON CONFLICT DO NOTHING") \
     X(MERGE_WINNERS, TT__MERGE_WINNERS " WHERE ?1 = 0 OR w.gpu_id = ?1") \
     X(MERGE_WINNER_OF, "SELECT run.gpu_id, run.source, " TT__OP_FITS ", " TT__ENV_COLS \

@@ -138,6 +138,8 @@ typedef struct tt__winner {
     double speedup_vs_default; /* median of the paired ratios; 0: unknown */
     int64_t trials, failed;    /* configurations tried for it, and those that failed */
     int64_t unix_ms;           /* when */
+    int64_t bits;              /* its class, as of a trial */
+    int batch_invariant;       /* does a row stay the same when rows are added? 0: unknown, 1: yes, 2: no */
 } tt__winner;
 
 /* Replaces the winner of (GPU, problem) in one transaction. GPU, environment, source, kernel, hash and config

@@ -147,6 +147,8 @@ tt_status tt__trial_check(const tt__trial *t) {
     if (!(t->weight >= 0 && t->weight <= TT__WEIGHT_MAX))
         return tt__fail(TT_E_INVALID, "trial with a weight of %g: expected 0 to %g", t->weight,
                         TT__WEIGHT_MAX);
+    if (t->bits < 0)
+        return tt__fail(TT_E_INVALID, "trial with the bits %lld: expected 0 or more", (long long)t->bits);
     for (int i = 0; i < t->n_samples; i++)
         if (!(t->samples_us[i] >= 0 && (double)t->samples_us[i] <= TIME_MAX_US))
             return tt__fail(TT_E_INVALID, "trial with a sample of %g us: expected 0 or more",
@@ -166,22 +168,24 @@ tt_status tt__store_trial_put(tt__store *s, int64_t run_id, int64_t problem_id, 
     int64_t at_ms = tt__unix_ms();
     if (stage == TT__STAGE_SCREEN) /* no two have the same time, so their order is known */
         s->screened_ms = at_ms = at_ms > s->screened_ms ? at_ms : s->screened_ms + 1;
-    return tt__db_exec(s, TT__SQL_TRIAL_PUT, "iiiiiiiiibtdd", problem_id, (int64_t)stage, config_id, run_id,
+    return tt__db_exec(s, TT__SQL_TRIAL_PUT, "iiiiiiiiibtddi", problem_id, (int64_t)stage, config_id, run_id,
                        at_ms, (int64_t)trial->status, time, (int64_t)llround(trial->compile_ms * 1e3),
                        (int64_t)trial->regs, size ? (const void *)samples : NULL, size,
-                       *reason ? reason : NULL, trial->weight > 0 ? trial->weight : 1.0, trial->limit_s);
+                       *reason ? reason : NULL, trial->weight > 0 ? trial->weight : 1.0, trial->limit_s,
+                       trial->status == TT__TRIAL_OK ? trial->bits : 0);
 }
 
 tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     int64_t status = sqlite3_column_int64(stmt, 0), time = sqlite3_column_int64(stmt, 1);
-    int64_t regs = sqlite3_column_int64(stmt, 3);
+    int64_t regs = sqlite3_column_int64(stmt, 3), bits = sqlite3_column_int64(stmt, 8);
     double weight = sqlite3_column_double(stmt, 6), limit_s = sqlite3_column_double(stmt, 7);
     const unsigned char *samples = sqlite3_column_blob(stmt, 4);
     int size = sqlite3_column_bytes(stmt, 4);
     char values[160];
     *out = (tt__trial){0};
     if (status < 0 || status >= TT__TRIAL_STATUS_COUNT || time < 0 || regs < 0 || regs > INT_MAX ||
-        !(weight > 0) || !(limit_s >= 0) || (size && !samples) || !decode(samples, (size_t)size, time, out)) {
+        bits < 0 || !(weight > 0) || !(limit_s >= 0) || (size && !samples) ||
+        !decode(samples, (size_t)size, time, out)) {
         tt__format(values, sizeof values,
                    "status %lld, time %lld, %lld registers, weight %g, %d bytes of samples",
                    (long long)status, (long long)time, (long long)regs, weight, size);
@@ -193,6 +197,7 @@ tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     out->regs = (int)regs;
     out->weight = weight;
     out->limit_s = limit_s;
+    out->bits = bits;
     tt__text_read(stmt, 5, out->reason, sizeof out->reason, TT__CLEAN_TEXT);
     return TT_OK;
 }

@@ -10,9 +10,9 @@
 
 tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id, int64_t config_id,
                                const tt__winner *w) {
-    TT_TRY(tt__db_exec(s, TT__SQL_WINNER_PUT, "iiiddddiii", run_id, problem_id, config_id, w->time_us,
+    TT_TRY(tt__db_exec(s, TT__SQL_WINNER_PUT, "iiiddddiiiii", run_id, problem_id, config_id, w->time_us,
                        w->copy_us, w->copy_fraction, w->speedup_vs_default, w->trials, w->failed,
-                       w->unix_ms ? w->unix_ms : tt__unix_ms()));
+                       w->unix_ms ? w->unix_ms : tt__unix_ms(), w->bits, (int64_t)w->batch_invariant));
     if (sqlite3_changes(s->db) != 1)
         return tt__fail(TT_E_DB, "%s: cannot write a winner: there is no run %lld", s->path,
                         (long long)run_id);

@@ -88,6 +88,7 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
     static const char *const unknown[] = {"framework", "search_algorithm",
                                           "validation"}; /* others add them up */
     bool weighed = sqlite3_column_int(stmt, at + 4) != 0;
+    char bits[TT__BITS_TEXT_MAX];
     tt__json j = {.out = x->out};
     tt__json_open(&j, NULL, '{');
     tt__json_string(&j, "kernel", tt__db_text(stmt, at));
@@ -102,6 +103,8 @@ static void write_result(export *x, const tt__trial *t, sqlite3_stmt *stmt, int 
         if (t->limit_s > 0)
             tt__json_number(&j, "limit_s", t->limit_s, 17);
     }
+    if (t->bits)
+        tt__json_string(&j, "bits", tt__bits_text(bits, t->bits));
     tt__json_open(&j, "times", '{');
     write_ms(&j, "compilation_time", t->compile_ms, US);
     write_ms(&j, "compilation", t->compile_ms, US); /* the name used by Kernel Tuner and others */

@@ -117,7 +117,7 @@ static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
 /* ---- Results --------------------------------------------------------------------------------- */
 
 typedef struct result {
-    char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[24], timestamp[32];
+    char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[24], timestamp[32], bits[TT__BITS_TEXT_MAX];
     int problem;
     tt__trial trial;
     tt__str config;
@@ -134,6 +134,7 @@ static const tt__field result_fields[] = {
     TT__FIELD_TEXT_OF(result, status, "status", 1, true),
     TT__FIELD_TEXT_OF(result, trial.reason, "reason", 0, true),
     TT__FIELD_TEXT_OF(result, timestamp, "timestamp", 0, true),
+    TT__FIELD_TEXT_OF(result, bits, "bits", 0, true),
     TT__FIELD_NUM_OF(result, trial.limit_s, "limit_s", TT__FIELD_F64, 0, TIME_MAX_MS, true),
     TT__FIELD_NUM_OF(result, trial.weight, "weight", TT__FIELD_F64, 1 / TT__WEIGHT_MAX, TT__WEIGHT_MAX, true),
     TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation_time", TT__FIELD_F64, 0, TIME_MAX_MS,
@@ -331,6 +332,9 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
     if (*stage == TT__STAGE_SCREEN && strcmp(r->stage, "screen") != 0)
         return tt__fail(TT_E_INVALID, "stage is \"%s\": expected screen or final", r->stage);
     TT_TRY(find_status(r, &r->trial.status));
+    if ((r->trial.bits = tt__bits_read(r->bits)) < 0)
+        return tt__fail(TT_E_INVALID, "bits is \"%s\": expected 16 hexadecimal digits, unstable or exact",
+                        r->bits);
     read_reason(&r->trial);
     TT_TRY(tt__import_walk(m, v, on_top, r));
     TT_TRY(walk_member(m, &r->configuration, "configuration", "object", on_parameter, r));

@@ -2,6 +2,7 @@
 #include "base/model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/str.h"
 #include "base/workload.h"
@@ -35,6 +36,27 @@ const char *tt__trial_status_name(tt__trial_status s) {
                                        "wrong_result", "timeout",         "crashed",
                                        "skipped",      "compile_timeout", "compiler_crashed"};
     return (unsigned)s < TT__TRIAL_STATUS_COUNT ? name[s] : "unknown";
+}
+
+static const char *const bits_words[TT__BITS_HASH] = {"", "unstable", "exact"};
+
+const char *tt__bits_text(char out[static TT__BITS_TEXT_MAX], int64_t bits) {
+    if (bits >= 0 && bits < TT__BITS_HASH)
+        tt__copy(out, TT__BITS_TEXT_MAX, bits_words[bits]);
+    else
+        snprintf(out, TT__BITS_TEXT_MAX, "%016llx", (unsigned long long)bits);
+    return out;
+}
+
+int64_t tt__bits_read(const char *text) {
+    enum { DIGITS = TT__BITS_TEXT_MAX - 1 };
+    for (int i = 0; i < TT__BITS_HASH; i++)
+        if (strcmp(text, bits_words[i]) == 0)
+            return i;
+    if (strlen(text) != DIGITS || strspn(text, "0123456789abcdef") != DIGITS || *text > '7')
+        return -1;
+    const int64_t bits = strtoll(text, NULL, 16);
+    return bits >= TT__BITS_HASH ? bits : -1;
 }
 
 const char *tt__trial_advice(tt__trial_status s) {

@@ -192,15 +192,26 @@ typedef struct tt__energy {
     double celsius; /* of the GPU, at the end; 0: unknown */
 } tt__energy;
 
+/* Classes of equal bits that are no hash. UNSTABLE: results of several launches differed, though each passed.
+ * EXACT: every result has to be the reference's, bit for bit. */
+enum { TT__BITS_UNKNOWN, TT__BITS_UNSTABLE, TT__BITS_EXACT, TT__BITS_HASH };
+
+enum { TT__BITS_TEXT_MAX = 17 };
+/* Its 16 digits, "unstable", "exact", or "" if it is not known. Returns `out`. */
+const char *tt__bits_text(char out[static TT__BITS_TEXT_MAX], int64_t bits);
+/* Reads such a text; -1: it is something else. */
+int64_t tt__bits_read(const char *text);
+
 /* The outcome of one configuration for one problem. */
 typedef struct tt__trial {
     tt__trial_status status;
     char reason[TT__REASON_MAX]; /* "" when ok */
     double time_us;              /* median of the samples; 0 unless ok */
     double weight; /* factor from the time to the objective; 0: the same as 1, the objective is the time */
-    double compile_ms;       /* 0: the cubin was cached */
-    double limit_s;          /* the time limit that it exceeded; 0: none, or unknown */
-    int regs;                /* registers per thread; 0: unknown */
+    double compile_ms; /* 0: the cubin was cached */
+    double limit_s;    /* the time limit that it exceeded; 0: none, or unknown */
+    int regs;          /* registers per thread; 0: unknown */
+    int64_t bits;      /* TT__BITS_..., or a hash of the output on the first data: the class of equal bits */
     int static_shared_bytes; /* not stored; dynamic shared memory is in the launch */
     tt__energy energy;       /* only of tt__backend_ops.energies */
     int n_samples;

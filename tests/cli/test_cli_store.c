@@ -213,7 +213,7 @@ static void lists_each_gpu_once(void **state) {
             " max_threads_per_block, shared_per_block, peak_gbps FROM gpu;"
             "INSERT INTO run SELECT 99, 2, env_id, source, started_ms, ended_ms, who, program, file FROM run;"
             "INSERT INTO winner SELECT 2, problem_id, 99, config_id, time_us, copy_us, copy_fraction,"
-            " speedup_vs_default, trials, failed, unix_ms FROM winner");
+            " speedup_vs_default, trials, failed, unix_ms, bits, batch_invariant FROM winner");
     expect(0, "", "test $($TUNE list --db s.db | grep -c '^NVIDIA H200') = 2");
     raw_sql(at("s.db"),
             "UPDATE gpu SET name = 'B' WHERE id = 2; UPDATE value SET value = 'x' WHERE problem_id = 6;"

@@ -89,7 +89,8 @@ static void tells_rows_apart(void **state) {
         " FROM value JOIN problem ON problem.id = problem_id JOIN operation ON operation.id = operation_id"
         " WHERE operation.name = 'transpose' AND NOT warm;"
         "INSERT INTO winner SELECT gpu_id, (SELECT max(id) FROM problem), run_id, config_id, time_us,"
-        " copy_us, copy_fraction, speedup_vs_default, trials, failed, unix_ms FROM winner;"
+        " copy_us, copy_fraction, speedup_vs_default, trials, failed, unix_ms, bits, batch_invariant FROM "
+        "winner;"
         "UPDATE template SET hash = 'x' || substr(hash, 2)");
     static const char *const says[] = {": transpose\n", "\n33x33 ", "\n33x33, batch=2, warm "};
     run_result r;

@@ -142,7 +142,7 @@ tt__problem saxpy(char text, tt__type elem, int64_t n) {
 }
 
 tt__trial good(double time_us) {
-    tt__trial t = {.time_us = time_us, .compile_ms = 41.125, .regs = 32, .n_samples = 3};
+    tt__trial t = {.time_us = time_us, .compile_ms = 41.125, .regs = 32, .bits = INT64_MAX, .n_samples = 3};
     t.samples_us[0] = (float)(time_us * 1.01);
     t.samples_us[1] = (float)time_us;
     t.samples_us[2] = (float)(time_us * 0.99);
@@ -185,7 +185,9 @@ tt__winner a_winner(double time_us) {
                         .speedup_vs_default = 1.5,
                         .trials = 240,
                         .failed = 3,
-                        .unix_ms = 1763717640123};
+                        .unix_ms = 1763717640123,
+                        .bits = TT__BITS_HASH,
+                        .batch_invariant = 2};
 }
 
 ids fill_store(tt__store *s, int n_trials, double time_us, int64_t trials) {

@@ -114,6 +114,7 @@ static void keeps_everything(void **state) {
     assert_true(found);
     assert_int_equal(got.status, TT__TRIAL_OK);
     assert_int_equal(got.regs, 32);
+    assert_true(got.bits == INT64_MAX);
     assert_true(got.compile_ms > 41.1249 && got.compile_ms < 41.1251);
     assert_true(got.time_us > 50.1233 && got.time_us < 50.1235);
     assert_int_equal(got.n_samples, 3);
@@ -443,14 +444,10 @@ static void stays_small_and_fast(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(keeps_everything),
-        TEST(is_t4),
-        TEST(reads_what_reasons_said),
-        TEST(exports_the_newest),
-        TEST(elects_from_the_last_stage),
-        TEST(elects_from_the_screening),
-        TEST(elects_by_the_objective),
-        TEST(exports_replays_for_want_of_better),
+        TEST(keeps_everything),           TEST(is_t4),
+        TEST(reads_what_reasons_said),    TEST(exports_the_newest),
+        TEST(elects_from_the_last_stage), TEST(elects_from_the_screening),
+        TEST(elects_by_the_objective),    TEST(exports_replays_for_want_of_better),
         TEST(stays_small_and_fast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,6 +130,8 @@ static void keeps_trials(void **state) {
     assert_int_equal(x.trial[0].status, TT__TRIAL_OK);
     assert_string_equal(x.trial[0].reason, "");
     assert_int_equal(x.trial[0].regs, 32);
+    assert_true(x.trial[0].bits == INT64_MAX);
+    assert_int_equal(x.trial[2].bits, TT__BITS_UNKNOWN); /* of a failure */
     assert_true(x.trial[0].compile_ms > 41.1249 && x.trial[0].compile_ms < 41.1251);
     assert_true(x.trial[0].time_us > 50.12339 && x.trial[0].time_us < 50.12341);
     assert_int_equal(x.trial[0].n_samples, 3);
@@ -180,11 +182,13 @@ static void gives_the_newest_trial(void **state) {
     assert_int_equal(x.n, 1);
     assert_int_equal((int)x.trial[0].time_us, 30);
     t1.weight = 0.25;
+    t1.bits = TT__BITS_UNSTABLE;
     assert_ok(tt__store_trial_put(s, run3, id.problem, id.config, TT__STAGE_SCREEN, &t1)); /* taken again */
     x = trials(s, id, &env2, TT__STAGE_SCREEN);
     assert_int_equal(x.n, 1);
     assert_int_equal((int)x.trial[0].time_us, 10);
     assert_true(x.trial[0].weight == 0.25);
+    assert_int_equal(x.trial[0].bits, TT__BITS_UNSTABLE);
     tt__store_close(&s);
 }
 
@@ -211,6 +215,10 @@ static void refuses_bad_trials(void **state) {
         assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t),
                      TT_E_INVALID, weights[i].says);
     }
+    t = good(10);
+    t.bits = -7;
+    assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t), TT_E_INVALID,
+                 "-7");
     t = good(10);
     t.n_samples = TT__SAMPLES_MAX + 1;
     assert_fails(tt__store_trial_put(s, id.run, id.problem, id.config, TT__STAGE_SCREEN, &t), TT_E_INVALID,
@@ -278,6 +286,9 @@ static void reads_no_nonsense(void **state) {
         {"status = -1", false},
         {"status = 8", true},
         {"status = 9", false},
+        {"bits = NULL", true},
+        {"bits = 1", true},
+        {"bits = -1", false},
         {"weight = 0", false},
         {"weight = -1", false},
         {"samples = NULL", true},
@@ -355,6 +366,8 @@ static void keeps_winners(void **state) {
     assert_int_equal(got.trials, 240);
     assert_int_equal(got.failed, 3);
     assert_int_equal(got.unix_ms, w.unix_ms);
+    assert_int_equal(got.bits, TT__BITS_HASH);
+    assert_int_equal(got.batch_invariant, 2);
 
     assert_ok(tt__store_run_begin(s, id.gpu, &env2, "replayed", &run2));
     w = a_winner(49);

@@ -43,6 +43,7 @@ extern "C" __global__ void tt_soil(unsigned int words, unsigned int seed) {
 typedef struct finding {
     u64 n;     // 16-byte words that are wrong
     u64 first; // byte of the area
+    u64 bits;  // of the result (tt_bits)
 } finding;
 
 static __device__ void found(finding *f, u64 byte) {
@@ -133,6 +134,39 @@ extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long 
         if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w)
             found(f, 16 * i);
     }
+}
+
+static __device__ u64 mix_long(u64 x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+// A hash of the bytes from `head` to before `tail` that the reference writes (`written` NULL: of all). It is a sum over
+// words and their places, so that the order of additions does not matter.
+extern "C" __global__ void tt_bits(const uint4 *area, const unsigned short *written, long long head, long long tail,
+                                   finding *f) {
+    u64 own = 0;
+    GRID_STRIDE(k, (tail + 15) / 16 - head / 16) {
+        const u64 i = head / 16 + k;
+        const long long before = head - 16 * (long long)i, beyond = 16 * (long long)i + 16 - tail;
+        unsigned int bits = written ? written[i] : 0xffffu;
+        if (before > 0)
+            bits &= 0xffffu << before;
+        if (beyond > 0)
+            bits &= 0xffffu >> beyond;
+        const uint4 v = area[i];
+        const u64 low = (u64)(v.y & spread(bits >> 4)) << 32 | (v.x & spread(bits));
+        const u64 high = (u64)(v.w & spread(bits >> 12)) << 32 | (v.z & spread(bits >> 8));
+        own += mix_long(mix_long(low + i * 0x9e3779b97f4a7c15ull) ^ high);
+    }
+#ifndef __HOSTCUDA__ // atomics on one address wait for each other, so a warp has only one
+    for (int lanes = 16; lanes; lanes /= 2)
+        own += __shfl_xor_sync(~0u, own, lanes);
+    if (threadIdx.x % 32)
+        return;
+#endif
+    atomicAdd(&f->bits, own);
 }
 
 // What a result tells: how many of its elements are written, and how many of these differ from the one before.

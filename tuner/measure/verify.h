@@ -44,7 +44,7 @@ typedef struct tt__verifier {
     CUevent events[2]; /* around the launch of the kernel; the CPU stand-in knows them by their flag */
     CUlibrary library;
     CUfunction fill, check_fill, guard, numbers, squares, sample, written, survey, telling, poison, compare,
-        compare_numbers, spread, sum, hide, soil;
+        compare_numbers, spread, sum, hide, soil, bits;
     uint64_t kept; /* checksum of all data that runs are compared with */
     char
         notes[TT__REASON_MAX * 2]; /* what the results of the reference leave unchecked, a line each; or "" */
@@ -106,6 +106,7 @@ enum { TT__GUARD = 4096 };
 /* The result of comparing one operand. On the device a cleared set follows. */
 typedef struct tt__finding {
     uint64_t n, first; /* number of different 16-byte words; offset in the area of a different byte */
+    uint64_t bits;     /* a hash of a result */
 } tt__finding;
 enum { TT__FINDINGS_BYTES = TT__OPERANDS_MAX * sizeof(tt__finding) };
 

@@ -29,7 +29,8 @@ static tt_status open_kernels(tt__verifier *v, const void *cubin) {
                {&v->guard, "tt_guard", false},     {&v->survey, "tt_survey", false},
                {&v->sample, "tt_sample", true},    {&v->telling, "tt_telling", true},
                {&v->squares, "tt_squares", true},  {&v->compare_numbers, "tt_compare_numbers", true},
-               {&v->hide, "tt_hide", false},       {&v->soil, "tt_soil", false}};
+               {&v->hide, "tt_hide", false},       {&v->soil, "tt_soil", false},
+               {&v->bits, "tt_bits", false}};
     const bool has_numbers = tt__verify_has_numbers(&v->work);
     TT_TRY(tt__cu_check(v->cu->cuLibraryLoadData(&v->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
                         "cuLibraryLoadData (verifier)"));
@@ -512,7 +513,7 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     v->salt = (unsigned)(uint64_t)(tt__now_s() * 1e6) | 0x10000; /* no seed of an input */
     v->key = tt__problem_is_users(p) ? v->salt * 0x9e3779b1u | 1 : 0;
     for (int i = 0; i < TT__OPERANDS_MAX; i++)
-        clear[i] = (tt__finding){0, UINT64_MAX};
+        clear[i] = (tt__finding){.first = UINT64_MAX};
     TT_GOTO(open_kernels(v, checker_cubin));
     TT_GOTO(v->key ? open_soil(v) : TT_OK);
     for (int i = 0; i < w->n; i++)

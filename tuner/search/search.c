@@ -231,6 +231,8 @@ static bool is_doubtful(const tt__session *s, const tt__search *search, const tt
 static void judge(tt__repeated *r, tt__trial *second) {
     const bool is_slower = second->status != TT__TRIAL_OK || second->time_us > r->trial.time_us;
     r->pending = false;
+    if (second->status == TT__TRIAL_OK && second->bits != r->trial.bits)
+        second->bits = r->trial.bits = TT__BITS_UNSTABLE;
     if (second->status == TT__TRIAL_SKIPPED || (!r->is_first && !is_slower))
         *second = r->trial;
     second->compile_ms = r->trial.compile_ms;
