@@ -129,6 +129,11 @@ typedef struct tt_open_opts {
     /* How many plans tt_transpose and tt_permute keep. Those that were not used lately are given up first. 0:
      * 4096, which take some 15 MB of host memory. */
     int plans_kept;
+    /* A file that collects what is launched without an exact winner: the problem, the GPU, how often, and what
+     * a launch takes by estimate. `tune --collected FILE` tunes those that cost most. Counts are added every
+     * few seconds, at tt_close, and when the process exits; many processes may share a file. A launch costs a
+     * few nanoseconds more. NULL: $TILETUNE_COLLECT; if that is not set either, nothing is collected. */
+    const char *collect_file;
 } tt_open_opts;
 
 /* Opens the store and creates it if needed. Needs no GPU. `opts` may be NULL. Two more layers are only read:
@@ -139,7 +144,8 @@ typedef struct tt_open_opts {
  *
  * TT_E_DB: a store is no database, damaged, of a newer schema, writable by others, or cannot be reached, or
  * there is no `lock_file`. This holds for a file that $TILETUNE_SYSTEM_DB names, too. After a fork see above.
- * TT_E_TEMPLATE, TT_E_IO: a file among `templates` is bad. */
+ * TT_E_TEMPLATE, TT_E_IO: a file among `templates` is bad. TT_E_INVALID, TT_E_IO: `collect_file` is something
+ * else, or cannot be written. */
 TT_API tt_status tt_open(tt_ctx **out, const tt_open_opts *opts);
 
 /* Frees *ctx and the plans that tt_transpose cached in it, and sets it to NULL. Plans from tt_plan_create

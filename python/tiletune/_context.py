@@ -73,11 +73,13 @@ class Context:
     early_launch: False: a kernel begins only after the previous one in its stream has ended.
     lock_file: a file of `tune lock`. Only its winners are used; a problem that it lacks is an error, or gets the default
     with lock_default.
+    collect: a file that collects what is launched without an exact winner, for `tune --collected`; None: $TILETUNE_COLLECT.
     """
 
     def __init__(self, db: "str | os.PathLike[str] | None" = None, *, gpu: "str | None" = None, read_only: bool = False,
                  templates: "Iterable[str | os.PathLike[str]]" = (), tune_budget: float = 0.0, early_launch: bool = True,
-                 lock_file: "str | os.PathLike[str] | None" = None, lock_default: bool = False):
+                 lock_file: "str | os.PathLike[str] | None" = None, lock_default: bool = False,
+                 collect: "str | os.PathLike[str] | None" = None):
         opts, files, out = sized("tt_open_opts"), Strings(templates), ffi.new("tt_ctx **")
         self._options: "dict[str, Any]" = dict(
             db=_store_file(db) if lock_file is None else None, read_only=read_only,
@@ -85,8 +87,8 @@ class Context:
             lock_file=os.path.join(os.getcwd(), lock_file) if lock_file is not None else None, lock_default=lock_default)
         self._gpu = gpu
         self._of_gpu: dict[str, Context] = {}
-        keep = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (db, gpu, lock_file)]
-        opts.db_path, opts.gpu, opts.lock_file = keep
+        keep = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (db, gpu, lock_file, collect)]
+        opts.db_path, opts.gpu, opts.lock_file, opts.collect_file = keep
         fill(opts, read_only=read_only, lock_default=lock_default, no_early_launch=not early_launch, tune_budget_s=tune_budget)
         opts.templates, opts.n_templates = files.c, files.n
         check(lib.tt_open(out, opts))

@@ -130,7 +130,11 @@ static tt_status missing_constant(const tt_plan *plan) {
 static tt_status launch(const tt_plan *plan, void *const *args, CUstream stream) {
     CUresult r =
         tt__kernel_launch_with(&plan->kernel, plan->cu, &plan->launch, plan->constants, args, stream);
-    return r == CUDA_SUCCESS ? TT_OK : tt__cu_check(r, "cuLaunchKernel (%s)", plan->choice.kernel);
+    if (r != CUDA_SUCCESS)
+        return tt__cu_check(r, "cuLaunchKernel (%s)", plan->choice.kernel);
+    if (plan->tally)
+        tt__tally_count(plan->tally);
+    return TT_OK;
 }
 
 static tt_status bad_addresses(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src) {

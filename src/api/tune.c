@@ -9,6 +9,7 @@
 #include "api/problem.h"
 #include "api/sized.h"
 #include "api/tuner.h"
+#include "base/grow.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 
@@ -16,10 +17,22 @@
 typedef struct questions {
     size_t n;
     tt__problem *problems;
-    const tt_kernel *kernel; /* NULL: not of a user's kernel */
+    size_t n_kernels;
+    const tt_kernel **kernels; /* the users' kernels among them, each once */
 } questions;
 
-static tt_status take_problems(questions *out, tt_ctx *ctx, const tt_problem *problems, size_t n) {
+static tt_status take_kernel(questions *out, const tt_kernel *kernel) {
+    for (size_t i = 0; i < out->n_kernels; i++)
+        if (out->kernels[i] == kernel)
+            return TT_OK;
+    TT_TRY(TT__GROW(out->kernels, out->n_kernels));
+    out->kernels[out->n_kernels++] = kernel;
+    return TT_OK;
+}
+
+static tt_status take_problems(questions *out, tt_ctx *ctx, const tt_problem *problems, size_t n,
+                               bool several_kernels) {
+    const tt_kernel *last = NULL;
     *out = (questions){.n = n};
     if (n == 0 || !problems)
         return tt__fail(TT_E_INVALID, "there is no problem to tune");
@@ -32,17 +45,19 @@ static tt_status take_problems(questions *out, tt_ctx *ctx, const tt_problem *pr
         tt__question q;
         TT_TRY(TT__SIZED_IN(&all, p, 0, tt_problem));
         TT_TRY(tt__question_of(&q, ctx, &all));
-        if (i && all.kernel != out->kernel)
+        if (i && all.kernel != last && !several_kernels)
             return tt__fail(TT_E_INVALID,
                             "problem %zu is of another kernel than the first: tune each by itself", i);
-        out->kernel = all.kernel;
+        if (all.kernel)
+            TT_TRY(take_kernel(out, all.kernel));
+        last = all.kernel;
         out->problems[i] = q.problem;
     }
     return TT_OK;
 }
 
-/* The built-in templates and those in the options, or the kernel and those in the options. */
-static tt_status open_templates(tt__template_set *out, const tt_kernel *kernel, const tt_tune_opts *opts) {
+/* The built-in templates, those in the options, and the kernels. */
+static tt_status open_templates(tt__template_set *out, const questions *q, const tt_tune_opts *opts) {
     if (opts->n_templates && !opts->templates)
         return tt__fail(TT_E_INVALID, "templates is NULL, but n_templates is %zu", opts->n_templates);
     if (opts->n_only && !opts->only)
@@ -57,9 +72,9 @@ static tt_status open_templates(tt__template_set *out, const tt_kernel *kernel, 
                             "%s says itself what it works on, and competes with nothing: tune it with "
                             "--kernel (tt_problem.kernel)",
                             out->items[i]->path);
-    if (kernel) {
+    for (size_t i = 0; i < q->n_kernels; i++) {
         tt__template *own;
-        TT_TRY(tt__template_parse(&own, kernel->t->path, kernel->t->source));
+        TT_TRY(tt__template_parse(&own, q->kernels[i]->t->path, q->kernels[i]->t->source));
         TT_TRY(tt__template_set_add(out, own));
     }
     return tt__template_set_check(out, opts->only, opts->n_only);
@@ -80,8 +95,8 @@ tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems,
     if (ctx && *ctx->unkept && !all.replay)
         return tt__fail(TT_E_DB, "there is no store to keep results in, so nothing was tuned: %s",
                         ctx->unkept);
-    TT_GOTO(take_problems(&q, ctx, problems, n));
-    TT_GOTO(open_templates(&templates, q.kernel, &all));
+    TT_GOTO(take_problems(&q, ctx, problems, n, call.several_kernels));
+    TT_GOTO(open_templates(&templates, &q, &all));
     call.n = q.n;
     call.problems = q.problems;
     call.templates = &templates;
@@ -92,6 +107,7 @@ out:
         ((tt_result *)&(*out)->results[i])->in_place = tt__matrix_of(&q.problems[i % q.n]).in_place;
     tt__template_set_close(&templates);
     free(q.problems);
+    free(q.kernels);
     return status;
 }
 

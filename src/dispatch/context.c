@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "dispatch/collect.h"
 #include "dispatch/first_use.h"
 #include "dispatch/knowledge.h"
 #include "dispatch/layers.h"
@@ -71,6 +72,11 @@ static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     return tt__store_open(&ctx->store, named, ctx->read_only ? TT__STORE_READ_ONLY : TT__STORE_READ_WRITE);
 }
 
+static tt_status open_collector(tt_ctx *ctx, const tt_open_opts *opts) {
+    const char *file = opts->collect_file ? opts->collect_file : secure_getenv("TILETUNE_COLLECT");
+    return file && *file ? tt__collector_open(&ctx->collector, file) : TT_OK;
+}
+
 /* These locks are recursive: tt_tune holds them while it uses a store in memory, and its call-backs may look
  * up and launch. */
 static void init_lock(pthread_mutex_t *lock) {
@@ -110,6 +116,8 @@ tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn t
     if (status == TT_OK && !ctx->locked)
         status = tt__system_open(&ctx->system);
     if (status == TT_OK)
+        status = open_collector(ctx, opts);
+    if (status == TT_OK)
         *out = ctx;
     else
         tt__context_close(ctx);
@@ -120,6 +128,7 @@ void tt__context_close(tt_ctx *ctx) {
     if (ctx->store && tt__store_forked(ctx->store)) /* what it holds of CUDA and SQLite is the parent's */
         return;
     tt__plan_cache_free(&ctx->plans);
+    tt__collector_close(ctx->collector);
     tt__modules_close(ctx->modules);
     tt__knowledge_close(ctx->knowledge);
     tt__store_close(&ctx->system);

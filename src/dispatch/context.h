@@ -11,6 +11,7 @@
 #include "kernel/load/set.h"
 #include "kernel/model/template.h"
 
+struct tt__collector;
 struct tt__knowledge;
 struct tt__modules;
 struct tt__tuned;
@@ -37,6 +38,7 @@ struct tt_ctx {
     bool no_early_launch;
     bool locked, lock_default; /* the store is a lock file; what it lacks gets the default */
     tt__plan_cache plans;
+    struct tt__collector *collector; /* NULL: nothing is collected */
     struct tt__modules *modules;
     struct tt__knowledge *knowledge;
     struct tt__tuned *tuned; /* first_use.c's */

@@ -183,6 +183,34 @@ static tt_status note_parameters(tt_plan *plan, const making *m) {
     return status;
 }
 
+/* Bytes that a launch moves: as the operation counts them, else each buffer once for each direction. */
+static double moved_bytes(const tt_plan *plan, const tt__problem *p) {
+    double sum = 0;
+    for (int i = 0; i < plan->n_parameters; i++) {
+        const tt__parameter *a = &plan->parameters[i];
+        if (a->direction != TT__SCALAR && a->direction != TT__SCRATCH)
+            sum += (double)a->bytes * (a->direction == TT__INOUT ? 2 : 1);
+    }
+    return p->moved_bytes > 0 ? p->moved_bytes : sum;
+}
+
+/* What a launch takes: as many bytes at the rate of the problem that it was measured for, else at that of the
+ * memory. */
+static double estimate_us(const tt_plan *plan, const making *m) {
+    const double least_us = 2, usual_gbps = 1000, bytes = moved_bytes(plan, m->problem);
+    const tt_choice *c = &plan->choice;
+    const double gbps = c->gbps > 0 ? c->gbps : m->gpu.peak_gbps > 0 ? m->gpu.peak_gbps : usual_gbps;
+    const double us = c->time_us > 0 && !(c->gbps > 0) ? c->time_us : bytes / (gbps * 1e3);
+    return us > least_us ? us : least_us;
+}
+
+static void collect(tt_plan *plan, const tt_ctx *ctx, const making *m) {
+    const tt__template *t = m->candidate.t;
+    if (ctx->collector && plan->choice.match != TT_MATCH_EXACT)
+        plan->tally =
+            tt__tally_of(ctx->collector, m->problem, t->operation, t->path, &m->gpu, estimate_us(plan, m));
+}
+
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {
     making m = {.templates = templates, .problem = p};
     *out = NULL;
@@ -200,6 +228,7 @@ tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *temp
     for (int i = 0; i < plan->launch.n_passes; i++)
         plan->launch.passes[i].early &= !ctx->no_early_launch;
     tt__kernel_constants(plan->constants, &plan->launch);
+    collect(plan, ctx, &m);
     *out = plan;
 out:
     tt__str_free(&m.cubin);
@@ -209,6 +238,7 @@ out:
 }
 
 void tt__plan_free(tt_plan *plan) {
+    tt__tally_release(plan->tally);
     tt__module_release(plan->module);
     free(plan->parameters);
     free(plan);

@@ -4,6 +4,7 @@
 #ifndef TT_DISPATCH_PLAN_H
 #define TT_DISPATCH_PLAN_H
 
+#include "dispatch/collect.h"
 #include "dispatch/context.h"
 #include "dispatch/modules.h"
 
@@ -20,6 +21,7 @@ struct tt_plan {
     const tt__driver *cu;
     CUdeviceptr misaligned; /* bits that must be zero in every address */
     tt__module *module;
+    tt__tally *tally; /* counts its launches; NULL: they are not collected */
     tt__kernel kernel; /* the module's code in the plan's CUDA context */
     tt__arg_value constants[TT__ARGS_MAX];
     tt__launch launch;

@@ -136,6 +136,12 @@ def main():
         look("best", "best", "--size", "4096", "--gpu", "h200", "--db", db)
         look("study", "study", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
         look("list", "list", "--db", db)
+        asked = os.path.join(folder, "asked.jsonl")
+        with open(asked, "w", encoding="utf-8") as file:
+            print(json.dumps({"tiletune_collected": 1}), file=file)
+            problem = {"operation": "scale", "problem": "n=5", "kernel": kernel, "text": "0" * 64, "gpu": "hostcuda", "launches": 2, "time_us": 2}
+            print(json.dumps(problem), file=file)
+        look("collected", "list", "--collected", asked, "--db", db)
         with open(recording, encoding="utf-8") as file:
             failing = json.load(file)
         other = os.path.join(folder, "failing.json")
@@ -160,7 +166,7 @@ def main():
     wrong += [f"no command printed {at}.{name}" for at, name in sorted(named - used)
               if not ELSEWHERE.match(f"{at}.{name}")]
     page = open(os.path.join(root, "docs/json.md"), encoding="utf-8").read()
-    examples = re.findall(r"^## tune(?: (\w+))?\n.*?^```json\n(.*?)^```", page, re.M | re.S)
+    examples = re.findall(r"^## tune(?: (?:list --)?(\w+))?\n.*?^```json\n(.*?)^```", page, re.M | re.S)
     for name, text in examples:
         wrong += check(json.loads(text), schema["$defs"][name or "tune"], "docs/json.md: " + (name or "tune"), name or "tune")
     if {name or "tune" for name, _ in examples} != seen:

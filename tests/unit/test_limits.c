@@ -31,7 +31,7 @@ static void test_efforts(void **state) {
         opts.effort = cases[i].effort;
         opts.max_trials = cases[i].max_trials;
         assert_int_equal(tt__limits_check(&opts), TT_OK);
-        tt__limits limits = tt__limits_of(&opts, INFINITY, 3), copy = tt__limits_of_copy(&limits);
+        tt__limits limits = tt__limits_of(&opts, INFINITY, 0.3), copy = tt__limits_of_copy(&limits);
         assert_int_equal(limits.trials, cases[i].trials);
         assert_int_equal(limits.trials_if_short, cases[i].if_short);
         assert_true(isinf(limits.finals_s) && isinf(limits.deadline_s));
@@ -51,9 +51,10 @@ static void test_budgets(void **state) {
     (void)state;
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     double now = tt__now_s();
-    for (size_t n = 0; n < 4; n++) {
-        tt__limits limits = tt__limits_of(&opts, now + long_s, n), copy = tt__limits_of_copy(&limits);
-        double part = long_s / (double)(n ? n : 1);
+    for (size_t n = 1; n < 4; n++) {
+        const double share = 1 / (double)n;
+        tt__limits limits = tt__limits_of(&opts, now + long_s, share), copy = tt__limits_of_copy(&limits);
+        double part = long_s * share;
         assert_true(fabs(limits.deadline_s - now - part) < noise_s);
         assert_true(fabs(limits.finals_s - part / 4) < noise_s);
         assert_true(fabs(copy.deadline_s - now - part / 8) < noise_s);

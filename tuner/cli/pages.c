@@ -71,6 +71,9 @@ static const struct {
       {"TILETUNE_NVRTC", "The libnvrtc.so to load, in place of those that are searched for."},
       {"TILETUNE_WORKER",
        "The program tiletune-worker, in place of the one beside the library or in libexec."},
+      {"TILETUNE_COLLECT",
+       "A file that collects what programs launch without an exact winner, for --collected. "
+       "tt_open_opts.collect_file goes before it."},
       {"TILETUNE_DEBUG", "If set, what workers, compiler and driver write to standard error is shown."},
       {"COLUMNS", "On a terminal, the width that tables are fitted to, in place of the terminal's."},
       {"NO_COLOR", "If set, no colour, which is used on a terminal only."},

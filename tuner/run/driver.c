@@ -41,7 +41,7 @@ typedef enum lane_state { BEFORE_COPY, COPY, BEFORE_SEARCH, SEARCH, ENTRANTS, FI
 typedef struct lane {
     lane_state state;
     size_t at_problem;
-    size_t n_left; /* problems that the rest of a budget is for */
+    double share; /* of the rest of a budget */
     tt__pair pair;
     tt__underway underway; /* COPY, SEARCH */
     size_t n_looked_for;   /* ENTRANTS: of tt__finals_wants */
@@ -158,7 +158,16 @@ static void close_lane(driver *d, size_t k) {
 /* Its searches have the stored trials, also those of lanes that blocked it. */
 static tt_status open_pair(driver *d, lane *l) {
     tt__pair_close(&l->pair);
-    return tt__pair_open(d->s, &d->s->call->problems[l->at_problem], l->n_left, &l->pair);
+    return tt__pair_open(d->s, &d->s->call->problems[l->at_problem], l->share, &l->pair);
+}
+
+/* Of the rest of a budget: what the problem is worth beside those that are left. */
+static double share_of_next(const driver *d) {
+    const double *worth = d->s->call->worth;
+    double sum = 0;
+    for (size_t i = d->next; i < d->s->n_problems; i++)
+        sum += worth ? worth[d->turns[i].at_problem] : 1;
+    return (worth ? worth[d->turns[d->next].at_problem] : 1) / sum;
 }
 
 /* Opens the problem of the next turn in a free lane *k, which is the current one then. */
@@ -171,7 +180,7 @@ static tt_status open_lane(driver *d, size_t *k) {
         return tt__fail_memory(sizeof *l);
     d->order[d->n++] = *k;
     count_sharing(d);
-    l->n_left = s->n_problems - d->next;
+    l->share = share_of_next(d);
     l->at_problem = d->turns[d->next++].at_problem;
     l->result = &d->results[l->at_problem];
     l->since_s = tt__now_s();
@@ -290,7 +299,7 @@ static tt_status begin_copy(driver *d, lane *l) {
         return TT_OK;
     }
     TT_TRY(open_second_copy(d, l));
-    tt__pair_begin(s, &l->pair, l->n_left);
+    tt__pair_begin(s, &l->pair, l->share);
     l->since_s = tt__now_s();
     l->state = COPY;
     return l->pair.has_copy ? tt__underway_begin(s, &l->pair.copy, "copy", &l->underway) : TT_OK;

@@ -70,7 +70,8 @@ static void say_cut(const tt__session *s, const tt__search *search, tt_result *r
     if (search->pace_s > 0 && used > 0 && used < (int)sizeof result->note)
         tt__format(result->note + used, sizeof result->note - (size_t)used,
                    "; the others need about %.2g s more", search->pace_s * (double)(wanted - n));
-    tt__session_message(s, "%s: %s", result->problem, result->note);
+    if (!s->call->worth) /* else nobody expects whole searches */
+        tt__session_message(s, "%s: %s", result->problem, result->note);
 }
 
 /* ---- What failed beside a winner ------------------------------------------------------------------------

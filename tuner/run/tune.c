@@ -44,22 +44,26 @@ static tt_status count_bytes(int64_t *out, const tt__template *t, const tt__gpu 
     return status;
 }
 
+tt_status tt__tune_fits(const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
+    char text[TT__PROBLEM_TEXT_MAX];
+    int64_t needed = 0;
+    TT_TRY(count_bytes(&needed, t, gpu, p));
+    if (needed <= gpu->memory_bytes)
+        return TT_OK;
+    return tt__fail(TT_E_INVALID,
+                    "%s needs %.2f GB of device memory (its buffers, and copies to verify and measure "
+                    "with); %s has %.2f GB: choose a smaller problem",
+                    tt__problem_text(text, p), (double)needed * 1e-9, gpu->name,
+                    (double)gpu->memory_bytes * 1e-9);
+}
+
 /* If one problem can never fit, nothing is measured. */
 static tt_status check_memory(const tt__session *s) {
     for (size_t i = 0; i < s->n_problems && !s->opts->replay; i++) {
         const tt__problem *p = &s->call->problems[i];
         const tt__template *t = tt__template_set_for(s->templates, p);
-        char text[TT__PROBLEM_TEXT_MAX];
-        int64_t needed = 0;
         if (t)
-            TT_TRY(count_bytes(&needed, t, &s->gpu, p));
-        if (needed > s->gpu.memory_bytes)
-            return tt__fail(
-                TT_E_INVALID,
-                "%s needs %.2f GB of device memory (its buffers, and copies to verify and measure "
-                "with); %s has %.2f GB: choose a smaller problem",
-                tt__problem_text(text, p), (double)needed * 1e-9, s->gpu.name,
-                (double)s->gpu.memory_bytes * 1e-9);
+            TT_TRY(tt__tune_fits(t, &s->gpu, p));
     }
     return TT_OK;
 }

@@ -18,4 +18,8 @@ typedef struct tt__tune_question {
 tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt__tune_question *question,
                    const tt_tune_opts *opts);
 
+/* Fails with TT_E_INVALID if tuning the problem can never fit the GPU's memory: its buffers, and the copies to
+ * verify and measure with. */
+tt_status tt__tune_fits(const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+
 #endif

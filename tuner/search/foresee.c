@@ -79,7 +79,7 @@ static void expect_pair(tt__session *s, const tt__problem *p) {
     tt__pair both;
     double since_s = tt__now_s();
     s->presumed = true;
-    if (tt__pair_plan(s, p, s->n_problems, &both) == TT_OK && tt__foresee_search(s, &both.copy) == TT_OK)
+    if (tt__pair_plan(s, p, 1 / (double)s->n_problems, &both) == TT_OK && tt__foresee_search(s, &both.copy) == TT_OK)
         tt__foresee_search(s, &both.search);
     tt__pair_close(&both);
     s->presumed = false;

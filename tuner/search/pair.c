@@ -11,8 +11,8 @@
 #include "tuner/search/foresee.h"
 #include "tuner/search/underway.h"
 
-static tt__limits limits_of(const tt__session *s, size_t n_left) {
-    tt__limits limits = tt__limits_of(s->opts, s->end_s, n_left);
+static tt__limits limits_of(const tt__session *s, double share) {
+    tt__limits limits = tt__limits_of(s->opts, s->end_s, share);
     if (s->call->only_finals)
         limits.trials = limits.trials_if_short = limits.whole = 0;
     const double energy_s = tt__energy_wanted_s(), part_s = limits.deadline_s - tt__now_s();
@@ -35,8 +35,8 @@ size_t tt__pair_favourites(const tt__session *s, const tt__search *search) {
     return left < FAVOURITES ? left : FAVOURITES;
 }
 
-tt_status tt__pair_plan(tt__session *s, const tt__problem *p, size_t n_left, tt__pair *out) {
-    const tt__limits limits = limits_of(s, n_left), of_copy = tt__limits_of_copy(&limits);
+tt_status tt__pair_plan(tt__session *s, const tt__problem *p, double share, tt__pair *out) {
+    const tt__limits limits = limits_of(s, share), of_copy = tt__limits_of_copy(&limits);
     tt__problem copy;
     *out = (tt__pair){.copy.best = TT__NOTHING, .search.best = TT__NOTHING};
     out->has_copy = tt__problem_copy(&copy, p);
@@ -46,9 +46,9 @@ tt_status tt__pair_plan(tt__session *s, const tt__problem *p, size_t n_left, tt_
 }
 
 /* The copy is searched first: its configurations are requested, not expected. */
-tt_status tt__pair_open(tt__session *s, const tt__problem *p, size_t n_left, tt__pair *out) {
+tt_status tt__pair_open(tt__session *s, const tt__problem *p, double share, tt__pair *out) {
     double since_s = tt__now_s();
-    tt_status status = tt__pair_plan(s, p, n_left, out);
+    tt_status status = tt__pair_plan(s, p, share, out);
     if (status == TT_OK)
         status = tt__foresee_search(s, &out->search);
     if (status != TT_OK)
@@ -64,8 +64,8 @@ void tt__pair_close(tt__pair *both) {
     both->open = false;
 }
 
-void tt__pair_begin(tt__session *s, tt__pair *both, size_t n_left) {
-    const tt__limits limits = limits_of(s, n_left);
+void tt__pair_begin(tt__session *s, tt__pair *both, double share) {
+    const tt__limits limits = limits_of(s, share);
     both->search.limits = limits;
     both->copy.limits = tt__limits_of_copy(&limits);
 }

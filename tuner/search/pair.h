@@ -16,14 +16,14 @@ typedef struct tt__pair {
 /* How many of a problem's configurations to compile before its search, with a cost model and the default
  * strategy. Otherwise 0, because nobody knows which will be tried. */
 size_t tt__pair_favourites(const tt__session *s, const tt__search *search);
-/* Opens both searches. This and the other `n_left` - 1 problems share the rest of the budget. Close with
- * tt__pair_close, also after a failure. */
-tt_status tt__pair_plan(tt__session *s, const tt__problem *p, size_t n_left, tt__pair *out);
+/* Opens both searches, which have that share of the rest of the budget. Close with tt__pair_close, also after
+ * a failure. */
+tt_status tt__pair_plan(tt__session *s, const tt__problem *p, double share, tt__pair *out);
 /* The same, and compilers start to work ahead. After a failure nothing is open. */
-tt_status tt__pair_open(tt__session *s, const tt__problem *p, size_t n_left, tt__pair *out);
+tt_status tt__pair_open(tt__session *s, const tt__problem *p, double share, tt__pair *out);
 void tt__pair_close(tt__pair *both);
 
 /* Their share of the budget starts now. */
-void tt__pair_begin(tt__session *s, tt__pair *both, size_t n_left);
+void tt__pair_begin(tt__session *s, tt__pair *both, double share);
 
 #endif

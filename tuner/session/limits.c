@@ -31,7 +31,7 @@ tt_status tt__limits_check(const tt_tune_opts *opts) {
     return TT_OK;
 }
 
-tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) {
+tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, double share) {
     tt__limits limits = {
         opts->max_trials ? opts->max_trials : trials_of[opts->effort], INFINITY, INFINITY, 0, 0, 0, 0};
     if (opts->effort == TT_EFFORT_STANDARD && !opts->max_trials) {
@@ -41,7 +41,7 @@ tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left) 
     }
     double now = tt__now_s();
     if (isfinite(end_s)) {
-        limits.deadline_s = now + (end_s - now) / (double)(n_left ? n_left : 1);
+        limits.deadline_s = now + (end_s - now) * share;
         limits.finals_s = (limits.deadline_s - now) * for_finals;
     }
     return limits;

@@ -27,9 +27,9 @@ extern const tt__limits tt__no_limits;
 /* TT_E_INVALID names the option and its value. */
 tt_status tt__limits_check(const tt_tune_opts *opts);
 
-/* Limits of the next of `n_left` problems in a run that ends at `end_s` (INFINITY: never). Each gets a fair
- * part of the time left. */
-tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, size_t n_left);
+/* Limits of the next problem in a run that ends at `end_s` (INFINITY: never): it gets that share of the time
+ * left. */
+tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, double share);
 /* Limits of the copy that a problem is compared with: three quarters of its trials, an eighth of its time, no
  * finals. */
 tt__limits tt__limits_of_copy(const tt__limits *problem);

@@ -24,6 +24,8 @@ typedef struct tt__tune_call {
     bool strict;         /* finals trust no kernel (tt__rounds) */
     bool only_finals;    /* no new trials, and finals even where a valid winner is stored */
     tt__space_part part; /* of each space that is tried */
+    const double *worth; /* of each problem, > 0: its share of a budget; NULL: all are worth the same */
+    bool several_kernels; /* problems may be of different files of users */
     tt__objective objective;
 } tt__tune_call;
 

@@ -11,6 +11,7 @@
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
+#include "tuner/cli/commands/collected.h"
 #include "tuner/cli/commands/judge.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/table.h"
@@ -158,14 +159,17 @@ out:
 static void say_nothing_is_tuned(void) {
     tt__str shipped = {0};
     tt__shipped_names(&shipped);
-    fprintf(stderr,
-            "tune: nothing is tuned yet; \"tune --sizes 4096\" would be a start. With tiletune come winners of: "
-            "%s\n",
-            tt__str_text(&shipped));
+    fprintf(
+        stderr,
+        "tune: nothing is tuned yet; \"tune --sizes 4096\" would be a start. With tiletune come winners of: "
+        "%s\n",
+        tt__str_text(&shipped));
     tt__str_free(&shipped);
 }
 
 static int run(const tt__cli_args *args) {
+    if (args->collected)
+        return tt__asked_print(args);
     tt__str text = {0};
     listing l = {.json = args->json,
                  .table = {.n_columns = sizeof columns / sizeof *columns, .columns = columns},
@@ -191,6 +195,9 @@ static int run(const tt__cli_args *args) {
 
 static const tt__cli_option options[] = {
     TT__OPT_GPU("only this GPU; a part of its name is enough"),
+    TT__TEXT("collected", "FILE", collected,
+             "problems that programs have collected, and whether they are tuned by\nnow"),
+    TT__FLAG("unverified", unverified, "count kernels without a reference as tunable"),
     TT__OPT_TEMPLATE,
     TT__OPT_DB,
     TT__OPT_JSON,
@@ -199,7 +206,7 @@ static const tt__cli_option options[] = {
 
 const tt__cli_command tt__cmd_list = {
     .name = "list",
-    .usage = "tune list [--gpu NAME] [options]",
+    .usage = "tune list [--gpu NAME] [--collected FILE] [options]",
     .summary = "all winners, and whether they are still valid",
     .notes =
         "A stale winner serves until the problem is tuned again. Its template, the driver or the measuring\n"

@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "base/json.h"
 #include "gpu/device.h"
+#include "tuner/cli/commands/collected.h"
 #include "tuner/cli/commands/judge.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"
@@ -429,11 +430,50 @@ static int print_report(const tt_report *report, const tt__cli_args *args) {
 
 typedef struct call {
     const tt__cli_args *args;
+    const tt__asked_list *asked; /* or NULL */
     tt_report *report;
 } call;
 
+static tt_status add_asked(tt_problem *out, tt_kernel **kernels, tt_ctx *ctx, const tt__asked *a,
+                           const tt__asked_list *l) {
+    tt_kernel *kernel = NULL;
+    for (size_t k = 0; k < l->own.n; k++)
+        if (l->own.items[k] == a->t) {
+            if (!kernels[k])
+                TT_TRY(tt_kernel_open(&kernels[k], ctx, a->t->path, a->t->source));
+            kernel = kernels[k];
+        }
+    *out = (tt_problem){
+        .size = sizeof *out, .op = kernel ? NULL : a->problem.op, .kernel = kernel, .values = a->is->values};
+    return TT_OK;
+}
+
+/* What costs most gets most of a budget. */
+static tt_status tune_asked(call *c, tt_ctx *ctx, const tt_tune_opts *opts) {
+    const tt__asked_list *l = c->asked;
+    tt_problem *problems = calloc(l->n + 1, sizeof *problems);
+    double *worth = calloc(l->n + 1, sizeof *worth);
+    tt_kernel **kernels = calloc(l->own.n + 1, sizeof *kernels);
+    tt_status status = problems && worth && kernels ? TT_OK : tt__fail_memory(l->n * sizeof *problems);
+    for (size_t i = 0; i < l->n && status == TT_OK; i++) {
+        worth[i] = tt__collected_us(l->items[i].is);
+        status = add_asked(&problems[i], kernels, ctx, &l->items[i], l);
+    }
+    const tt__tune_call how = {.objective = c->args->objective, .worth = worth, .several_kernels = true};
+    if (status == TT_OK)
+        status = tt__tune_and(&c->report, ctx, problems, l->n, opts, &how, NULL);
+    for (size_t k = 0; kernels && k < l->own.n; k++)
+        tt_kernel_close(&kernels[k]);
+    free(kernels);
+    free(worth);
+    free(problems);
+    return status;
+}
+
 static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     call *c = user;
+    if (c->asked)
+        return tune_asked(c, ctx, opts);
     tt__cli_problems problems;
     tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
     tt__tune_call how = {.only_finals = c->args->finals, .objective = c->args->objective};
@@ -482,8 +522,60 @@ static int run_stored(const tt__cli_args *args) {
     return code;
 }
 
+/* ---- Problems of programs ---- */
+
+static int run_call(call *c);
+
+static int print_none_asked(const tt__cli_args *args, const tt__gpu *gpu) {
+    tt_report none = {0};
+    tt__copy(none.gpu, sizeof none.gpu, gpu->name);
+    if (args->json)
+        return print_json(&none, args);
+    tt__cli_say(stdout, "%s has nothing left to tune on %s.\n", args->collected, gpu->name);
+    return TT__EXIT_OK;
+}
+
+static int run_asked(const tt__cli_args *args) {
+    tt__asked_list l;
+    tt__gpu gpu;
+    tt__cli_args chosen = *args;
+    call c = {.args = &chosen, .asked = &l};
+    tt_status status = tt__asked_open(&l, args, true);
+    if (status == TT_OK)
+        status = tt__device_gpu(&gpu, args->device);
+    if (status == TT_OK)
+        tt__asked_choose(&l, &gpu, args);
+    if (status == TT_OK && !(chosen.problems = calloc(l.n + 1, sizeof *chosen.problems)))
+        status = tt__fail_memory(l.n * sizeof *chosen.problems);
+    for (size_t i = 0; i < l.n && status == TT_OK; i++) /* to name the results */
+        chosen.problems[i].op = l.items[i].problem.op;
+    chosen.n_problems = l.n;
+    const int code = status != TT_OK ? tt__cli_fail(status)
+                     : l.n           ? run_call(&c)
+                                     : print_none_asked(args, &gpu);
+    free(chosen.problems);
+    tt__asked_close(&l);
+    return code;
+}
+
 static bool names_problems(const tt__cli_args *args) {
     return args->kernel_file || args->op || args->n_problems || args->permute;
+}
+
+static tt_status check_collected(const tt__cli_args *args) {
+    if (names_problems(args) || args->n_texts || args->stale || args->n_shards)
+        return tt__fail(
+            TT_E_INVALID,
+            "--collected %s: the file names the problems, so leave sizes, shapes, --op, --permute, "
+            "--kernel, --problem, --stale and --shard out",
+            args->collected);
+    if (tt__cli_has_layout(args) || args->warm || args->replay)
+        return tt__fail(
+            TT_E_INVALID,
+            "--collected %s: each problem is tuned as it was launched, on a device: leave layouts, "
+            "--warm and recordings out",
+            args->collected);
+    return TT_OK;
 }
 
 static tt_status check_what(const tt__cli_args *args) {
@@ -501,6 +593,8 @@ static tt_status check(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID, "--shard-by says what --shard divides: give --shard K/N, too");
     if (args->objective != TT__OBJECTIVE_TIME && args->replay)
         return tt__fail(TT_E_INVALID, "a recording has no energies: leave --objective out, or name a device");
+    if (args->collected)
+        return check_collected(args);
     if (!args->stale)
         return check_what(args);
     if (args->n_shards)
@@ -523,9 +617,13 @@ static tt_status check(const tt__cli_args *args) {
 static int run(const tt__cli_args *args) {
     if (args->stale || (args->finals && !names_problems(args)))
         return run_stored(args);
-    call c = {.args = args};
-    tt_status status = tt__cli_running(args, tune, &c);
-    tt_report *report = c.report;
+    return args->collected ? run_asked(args) : run_call(&(call){.args = args});
+}
+
+static int run_call(call *c) {
+    const tt__cli_args *args = c->args;
+    tt_status status = tt__cli_running(args, tune, c);
+    tt_report *report = c->report;
     if (status == TT_OK && !report)
         return print_empty_shard(args);
     int code = report ? print_report(report, args) : TT__EXIT_OK;
@@ -559,6 +657,8 @@ static const tt__cli_option options[] = {
         "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
         "leaders"),
     TT__FLAG("stale", stale, "tune only what \"tune list\" calls stale"),
+    TT__TEXT("collected", "FILE", collected,
+             "tune what programs launched without an exact winner\n(TILETUNE_COLLECT), what cost most first"),
     TT__SET("shard", "K/N|auto", set_shard,
             "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay"),
     TT__SET("shard-by", "problem|configuration", set_shard_by,
@@ -579,7 +679,8 @@ const tt__cli_command tt__cmd_tune = {
     .name = "",
     .usage = "tune [--device N[,N...]|all|replay:FILE] --sizes N[,N...] |\n"
              "            --shapes RxC[,RxC...] | --permute AXIS[,AXIS...] --dims N[,N...] |\n"
-             "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
+             "            --op NAME | --kernel FILE.cu [--problem NAME=VALUE[,...]] |\n"
+             "            --collected FILE [--budget TIME] [options]",
     .summary = "finds the fastest way to run an operation on a GPU and remembers it",
     .notes = "Examples:\n"
              "  tune --device 0 --sizes 4096,8192\n"

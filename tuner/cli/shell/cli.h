@@ -62,7 +62,7 @@ typedef struct tt__cli_args {
     int n_perm, n_sizes;
     tt_permutation permutation;
     bool unverified, transpose;
-    const char *db, *lock, *gpu, *output, *commit, *database, *kernel, *against;
+    const char *db, *lock, *gpu, *output, *commit, *database, *kernel, *against, *collected;
     const char *format;
     int cc; /* 80 is 8.0; 0: not given */
     tt__objective objective;

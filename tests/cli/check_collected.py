@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""check_collected.py TUNE ROOT: `tune --collected` and `tune list --collected`, on the CPU stand-ins.
+
+What can be used of a file is used, and the rest is named.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+tune, root = os.path.realpath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+os.environ |= {"XDG_DATA_HOME": folder.name, "TILETUNE_SYSTEM_DB": "", "HOSTCUDA_EXECUTE": "1"}
+for name in ("TILETUNE_DB", "TILETUNE_COLLECT"):
+    os.environ.pop(name, None)
+shutil.copy(root / "examples/kernels/saxpy.cu", "saxpy.cu")
+shutil.copy("saxpy.cu", "other.cu")
+pathlib.Path("unsafe.cu").write_text(re.sub(r"(?ms)^//@ reference.*?(?=^//@ (metric|default|param)|^[^/])", "",
+                                            pathlib.Path("saxpy.cu").read_text()), encoding="utf-8")
+HASH, HEADER = "0" * 64, {"tiletune_collected": 1}
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([tune, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == code, (arguments, done)
+    return done
+
+
+def line(problem, launches, op="transpose", kernel=None, gpu="hostcuda", time_us=4):
+    own = {"kernel": os.path.abspath(kernel), "text": HASH} if kernel else {}
+    return {"operation": op, "problem": problem, **own, "gpu": gpu, "launches": launches, "time_us": time_us}
+
+
+def write(*lines):
+    text = "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines)
+    pathlib.Path("asked.jsonl").write_text(text, encoding="utf-8")
+
+
+def listed():
+    found = json.loads(run("list", "--collected", "asked.jsonl", "--json").stdout)["collected"]
+    return {one["problem"]: (one["state"], one["why"]) for one in found}
+
+
+# Three operations and a kernel in one run, what costs most first, until the rest is not worth it.
+write(HEADER, line("rows=70,cols=96", 1), line("rows=65,cols=96", 400), line("rows=64,cols=96,warm", 1000), line("n=5000", 300, "saxpy", "saxpy.cu"),
+      line("dim0=6,dim1=5,dim2=4,stride0=1,stride1=6,stride2=30", 200, "permute"), line("rows=71,cols=96", 2), line("rows=99,cols=9", 900, gpu="NVIDIA H200"),
+      line("n=5500", 100, "gone", "gone.cu"), line("n=6000", 100, "gone", "gone.cu"), line("m=5000", 100, "saxpy", "saxpy.cu"),
+      line("n=7", 3, "nothing"), line("n=8", 50, "saxpy", "other.cu"), "nonsense", '{"operation":"transpose","prob')
+first = listed()
+assert list(first)[:3] == ["rows=64,cols=96,warm", "rows=99,cols=9", "rows=65,cols=96"], first
+assert first["rows=64,cols=96,warm"] == ("to tune", ""), first
+gone = f"cannot read {os.path.abspath('gone.cu')}: No such file or directory"
+assert first["n=6000"] == ("left out", gone) and first["m=5000"][1].startswith("saxpy has no variable m"), first
+assert first["n=7"] == ("left out", "there is no operation nothing here"), first
+done = run("--collected", "asked.jsonl", "--max-trials", 2, "--json")
+results = json.loads(done.stdout)["results"]
+said = [(one["op"], one["problem"], one.get("warm")) for one in results]
+assert said[:2] == [("transpose", "64x96", 1), ("transpose", "65x96", None)], said
+assert said[2][0] == "saxpy" and said[2][1].startswith("n=5000") and said[3][0] == "permute" and len(said) == 4, said
+assert all(one["kernel"] and one["source"] == "measured" for one in results), results
+for words in ("asked.jsonl:14: the line is not JSON: the line is left out", "asked.jsonl:15: the line is not JSON", f"2 problems are left out: {gone}",
+              "1 problem is left out: it was launched on NVIDIA H200, and this is hostcuda", "both define the kernel saxpy: tune it by itself, with --kernel",
+              "2 more problems are not worth it: 0.13% of the launched time"):
+    assert words in done.stderr, (words, done.stderr)
+after = listed()
+assert after["rows=64,cols=96,warm"][0] == after["rows=65,cols=96"][0] == "tuned" and after["rows=70,cols=96"][0] == "to tune", after
+done = run("list", "--collected", "asked.jsonl")
+assert re.search(r"^transpose +rows=65,cols=96 +400 +4\.00 us +\d+\.\d% ", done.stdout, re.M), done.stdout
+assert re.search(r"12 problems, .* of them by estimate; \d+\.\d% of that is tuned by now\.", done.stdout), done.stdout
+assert run("--collected", "asked.jsonl", "--quiet").stdout == "asked.jsonl has nothing left to tune on hostcuda.\n"
+assert json.loads(run("--collected", "asked.jsonl", "--quiet", "--json").stdout)["results"] == []
+
+# A budget is shared by cost. A store of --db need not be there yet.
+os.mkdir("new", 0o700)
+write(HEADER, *(line(f"rows={100 + i},cols=96", 1000 // (1 + i)) for i in range(12)))
+done = run("--collected", "asked.jsonl", "--budget", "6s", "--db", "new/store.db", "--json")
+results = json.loads(done.stdout)
+assert [one["problem"] for one in results["results"]] == [f"{100 + i}x96" for i in range(12)], results
+assert results["wall_s"] < 20, results["wall_s"]
+assert "ended the search" not in done.stderr, done.stderr
+assert results["results"][0]["trials"] >= max(one["trials"] for one in results["results"][6:]), results
+
+# What cannot be verified is left out, unless it is asked for.
+write(HEADER, line("n=5000", 5, "saxpy", "unsafe.cu"))
+assert "--unverified tunes it all the same" in listed()["n=5000"][1]
+assert json.loads(run("--collected", "asked.jsonl", "--unverified", "--max-trials", 2, "--json").stdout)["results"][0]["unverified"] == 1
+
+# Another version, another file, no file.
+write({"tiletune_collected": 2}, line("rows=9,cols=9", 5))
+assert "asked.jsonl is of version 2, and this tiletune knows 1: what it knows is used" in run("list", "--collected", "asked.jsonl").stderr
+write(HEADER)
+assert run("list", "--collected", "asked.jsonl").stdout == "asked.jsonl has no problem: all that was launched had an exact winner.\n"
+assert "is not a file of collected problems" in run("--collected", "saxpy.cu", code=2).stderr
+assert "No such file" in run("--collected", "missing.jsonl", code=1).stderr
+for more in (("--sizes", 64), ("--op", "copy"), ("--stale",), ("--shard", "1/2"), ("--problem", "n=3")):
+    assert "the file names the problems" in run("--collected", "asked.jsonl", *more, code=2).stderr
+for more in (("--warm",), ("--dtype", "f16"), ("--device", f"replay:{root}/recordings/h200.json")):
+    assert "each problem is tuned as it was launched" in run("--collected", "asked.jsonl", *more, code=2).stderr

@@ -1,0 +1,41 @@
+/*
+ * The problems of a file that programs have collected (db/collected.h), for `tune --collected` and `tune list
+ * --collected`: which of them can be tuned, and which have a winner by now.
+ */
+#ifndef TT_TUNER_CLI_COMMANDS_COLLECTED_H
+#define TT_TUNER_CLI_COMMANDS_COLLECTED_H
+
+#include "db/collected.h"
+#include "tuner/cli/commands/judge.h"
+
+typedef struct tt__asked {
+    const tt__collected *is;
+    const tt__template *t; /* a template of its operation; NULL: see `why` */
+    tt__problem problem;
+    bool solved;   /* its GPU has a valid winner in the store */
+    char why[512]; /* why it cannot be tuned; "": it can */
+} tt__asked;
+
+typedef struct tt__asked_list {
+    tt__collection file;
+    tt__judge judge;
+    tt__store *store;     /* NULL: there is none */
+    tt__template_set own; /* kernels of users */
+    size_t n;
+    tt__asked *items; /* the one that cost most first */
+} tt__asked_list;
+
+/* Reads args->collected, and names lines that cannot be read on standard error. `new_store`: the store of
+ * --db need not be there yet. Close it with tt__asked_close, also after a failure. */
+tt_status tt__asked_open(tt__asked_list *out, const tt__cli_args *args, bool new_store);
+void tt__asked_close(tt__asked_list *l);
+
+/* Keeps those that are worth tuning on this GPU, and names the others on standard error. Those without a
+ * winner are worth it in the order of their cost, until the rest took less than a hundredth of what all took.
+ */
+void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args *args);
+
+/* `tune list --collected`. Returns the exit code. */
+int tt__asked_print(const tt__cli_args *args);
+
+#endif
