@@ -409,10 +409,16 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
     return tt__cli_fail(status);
 }
 
+/* What a budget leaves for the next time is no failure of a run that programs have asked for. */
+static bool is_unreached(const tt_result *r, const tt__cli_args *args) {
+    return args->collected && args->budget_s > 0 && !r->kernel[0] && r->trials == 0;
+}
+
 /* Prints results as a table or JSON, and reports problems without a winner on standard error. */
 static int print_report(const tt_report *report, const tt__cli_args *args) {
     int code = TT__EXIT_OK;
     char words[TT__WORDS_MAX];
+    size_t n_unreached = 0;
     if (args->json)
         code = print_json(report, args);
     else if (report->n_results)
@@ -420,11 +426,18 @@ static int print_report(const tt_report *report, const tt__cli_args *args) {
     fflush(stdout); /* before any output on standard error */
     for (size_t i = 0; i < report->n_results; i++) {
         const tt_result *r = &report->results[i];
+        if (is_unreached(r, args)) {
+            n_unreached++;
+            continue;
+        }
         if (!r->kernel[0] && r->note[0])
             tt__cli_say(stderr, "tune: %s: %s\n", tt__cli_asked(words, args, r->problem), r->note);
         if (!r->kernel[0] && code == TT__EXIT_OK)
             code = TT__EXIT_NO_WINNER;
     }
+    if (n_unreached && !args->quiet)
+        fprintf(stderr, "tune: %s %s not reached within the budget: the same command goes on there\n",
+                tt__cli_count((int64_t)n_unreached, "problem").text, n_unreached == 1 ? "was" : "were");
     return code;
 }
 
@@ -633,7 +646,7 @@ static int run_call(call *c) {
     tt_report_free(&report);
     if (status == TT_E_INTERRUPTED)
         return tt__cli_interrupted(args);
-    if (status == TT_OK || noted)
+    if (status == TT_OK || noted || (status == TT_E_NO_WINNER && args->collected && code == TT__EXIT_OK))
         return code;
     return tt__cli_fail(status);
 }
