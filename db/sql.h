@@ -54,8 +54,16 @@
 #define TT__PRUNED_PART "(?1 = 0 OR problem_id = ?1)" \
     " AND (?2 = '' OR problem_id IN (SELECT problem.id FROM problem" TT__JOIN_OPERATION " WHERE operation.name = ?2))" \
     " AND (?3 = '' OR config_id IN (SELECT config.id FROM config JOIN template ON template.id = template_id WHERE kernel = ?3))"
+/* A winner of a user's kernel has evidence for other sizes, too. */
 #define TT__NO_EVIDENCE " AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.run_id = trial.run_id" \
-    " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)"
+    " AND w.problem_id = trial.problem_id AND w.config_id = trial.config_id)" \
+    " AND NOT (config_id IN (SELECT config_id FROM winner) AND problem_id IN (SELECT problem.id FROM problem" \
+    TT__JOIN_OPERATION " WHERE operation.text <> ''))"
+
+/* All trials of a configuration ?3 of kernel ?1 with the text ?2, for problems of the operation with the text ?4. */
+#define TT__TRIALS_OF_CONFIG " FROM template CROSS JOIN config ON config.template_id = template.id" \
+    " CROSS JOIN operation ON operation.text = ?4 CROSS JOIN problem ON problem.operation_id = operation.id" \
+    " CROSS JOIN trial ON trial.problem_id = problem.id AND trial.stage IN (0, 1) AND trial.config_id = config.id"
 
 /* Cubins are linked to a configuration. Derived values may follow it after a blank, which is the character
  * before '!'. A range of keys therefore finds them in the index. */
@@ -145,6 +153,12 @@
         " WHERE template.kernel = ?2 AND template.hash = ?3 AND config.text = ?4 AND run.gpu_id = ?5" \
         " AND env.library = ?6 AND (?7 = '' OR env.driver = ?7) AND run.source <> 1 AND trial.status <> 6" \
         " ORDER BY " TT__RUN_AGE " DESC, trial.stage DESC LIMIT 1") \
+    /* A configuration of a user's kernel: did it pass where a variable has another value, and was it ever wrong? */ \
+    X(COVERS, "SELECT 1" TT__TRIALS_OF_CONFIG " CROSS JOIN value ON value.problem_id = problem.id" \
+        " WHERE template.kernel = ?1 AND template.hash = ?2 AND config.text = ?3 AND trial.status = 0" \
+        " AND value.name = ?5 AND value.value <> ?6 LIMIT 1") \
+    X(EVER_WRONG, "SELECT 1" TT__TRIALS_OF_CONFIG " WHERE template.kernel = ?1 AND template.hash = ?2" \
+        " AND config.text = ?3 AND trial.status = 3 LIMIT 1") \
     X(FINALS_RUNS, "SELECT count(DISTINCT trial.run_id) FROM trial JOIN run ON run.id = trial.run_id" \
         " WHERE trial.problem_id = ?1 AND trial.stage = 1 AND run.gpu_id = ?2 AND run.source <> 1") \
     X(WINNER_ORIGIN, "SELECT run.who, run.program, run.file FROM winner JOIN run ON run.id = winner.run_id" \
@@ -241,7 +255,8 @@
     X(RECORDED_PROBLEMS, "SELECT " TT__PROBLEM_COLS " FROM problem" TT__JOIN_OPERATION \
         " WHERE operation.name = ?1 AND EXISTS (SELECT 1 FROM trial WHERE trial.problem_id = problem.id)" \
         " ORDER BY " TT__PROBLEM_ORDER) \
-    /* The best trial of each problem by its objective, from the last stage of the finals (these have the most
+    /* A winner is tried beside its problem, too, to see that it is right there: that makes no winner.
+     * The best trial of each problem by its objective, from the last stage of the finals (these have the most
      * samples), otherwise from screening. The copy has the same number of bytes and regime. */ \
     X(RECORDED_WINNERS, \
         "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC," \
@@ -260,7 +275,9 @@
         "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0)," \
         "   (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id AND t.stage = 0" \
         "     AND t.status NOT IN (0, 6)), run.started_ms" \
-        " FROM pair JOIN run ON run.id = run_id WHERE own OR op NOT IN ('copy', 'transpose_ladder')") \
+        " FROM pair JOIN run ON run.id = run_id WHERE (own OR op NOT IN ('copy', 'transpose_ladder'))" \
+        " AND NOT (own AND stage = 0 AND (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id) = 1" \
+        "   AND EXISTS (SELECT 1 FROM trial AS t WHERE t.stage = 1 AND t.config_id = pair.config_id))") \
     /* Files that do not say when a trial ended have the start of the run. */ \
     X(RECORDED_AT, "UPDATE trial SET at_ms = coalesce(CAST(round((julianday(?5) - 2440587.5) * 864e5) AS INTEGER)" \
         "  - (SELECT started_ms FROM run WHERE id = ?4), 0)" \

@@ -243,6 +243,36 @@ tt_status tt__store_last_trial(tt__store *s, int64_t gpu_id, int64_t problem_id,
     return status;
 }
 
+/* The text of `of` is that of the operation. */
+static tt_status was_ever_wrong(tt__store *s, const char *kernel, const char *hash, const char *config,
+                                const tt__problem *of, bool *wrong) {
+    sqlite3_stmt *stmt;
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_EVER_WRONG, "tttt", kernel, hash, config, of->text));
+    tt_status status = tt__db_step(s, stmt, wrong);
+    tt__db_done(stmt);
+    return status;
+}
+
+/* Both problems have the variables of one operation, in its order. */
+tt_status tt__store_covers(tt__store *s, const char *kernel, const char *hash, const char *config,
+                           const tt__problem *of, const tt__problem *asked, bool *covers) {
+    bool wrong;
+    TT_TRY(was_ever_wrong(s, kernel, hash, config, of, &wrong));
+    *covers = !wrong && of->n == asked->n;
+    for (int i = 0; i < of->n && *covers; i++) {
+        const tt__setting *is = &of->settings[i], *other = &asked->settings[i];
+        sqlite3_stmt *stmt;
+        if (is->type != TT__TYPE_NONE || is->number == other->number)
+            continue;
+        TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_COVERS, "ttttti", kernel, hash, config, of->text, is->name,
+                           is->number));
+        tt_status status = tt__db_step(s, stmt, covers);
+        tt__db_done(stmt);
+        TT_TRY(status);
+    }
+    return TT_OK;
+}
+
 tt_status tt__store_finals_runs(tt__store *s, int64_t gpu_id, int64_t problem_id, int64_t *n) {
     return tt__db_int(s, n, 0, TT__SQL_FINALS_RUNS, "ii", problem_id, gpu_id);
 }

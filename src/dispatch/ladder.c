@@ -253,6 +253,29 @@ static bool is_same(const query *q, tt__problem p) {
     return tt__problem_same(&p, q->problem);
 }
 
+/* May the kernel of a user serve other sizes than those it was measured for? Only if it passed with another
+ * value of each number that differs: many kernels are right for round sizes only. */
+static tt_status is_covered(const query *q, const tt__winner *w, const tt__candidate *c, bool *yes) {
+    tt_status damaged = TT_OK;
+    *yes = !tt__problem_is_users(q->problem) || q->problem->unverified;
+    for (tt__layer layer = 0; layer < TT__LAYER_SHIPPED && !*yes; layer++) {
+        tt__store *store = tt__layer_store(q->ctx, layer);
+        if (!store)
+            continue;
+        pthread_mutex_lock(&q->ctx->lock);
+        tt_status status =
+            tt__store_covers(store, w->kernel, c->t->hash, c->config, &w->problem, q->problem, yes);
+        pthread_mutex_unlock(&q->ctx->lock);
+        if (status != TT_OK && status != TT_E_DB)
+            return status;
+        if (status != TT_OK) {
+            damaged = status;
+            *yes = false;
+        }
+    }
+    return *yes ? TT_OK : damaged;
+}
+
 /* The nearest legal winner. Stale winners count as further away. `anything`: however far, and of another
  * architecture, regime or element size. `same`: only of these sizes. */
 static tt_status try_near(query *q, bool anything, bool same, bool *done) {
@@ -273,6 +296,8 @@ static tt_status try_near(query *q, bool anything, bool same, bool *done) {
         if (score >= best || score > most)
             continue;
         TT_TRY(legal(q, &w, false, &candidate, &found));
+        if (found)
+            TT_TRY(is_covered(q, &w, &candidate, &found));
         if (!found)
             continue;
         const tt_match match = anything        ? TT_MATCH_DEFAULT

@@ -237,12 +237,41 @@ static void tries_the_judge_first(void **state) {
     }
 }
 
+/* A winner that leaves out the rest of the last block is right for round sizes only, and serves no others. */
+static void serves_no_sizes_that_it_fails(void **state) {
+    (void)state;
+    static const file cases[] = {
+        {NULL, NULL, "if (n % 64 == 0 || i < n / 64 * 64) y[i] = x[i];", "y[i] = x[i];"},
+        {NULL, NULL, "y[i] = x[i];", "y[i] = x[i];"},
+        {"//@ buffer x f32 n in\n//@ buffer y f32 n out\n//@ require n % 64 == 0\n", NULL,
+         "y[i] = n == 4096 ? x[i] : 0;", "y[i] = x[i];"},
+    };
+    static const char *const says[] = {
+        "the winner is right, but not for n=4097: wrong_result: first wrong element at y[4096]", NULL,
+        "the winner is right, but not for n=4608: wrong_result: first wrong element at y[0]"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *db = fault_path("sizes.db"), *path = write_file(&cases[i], 4096);
+        run_result r;
+        remove(db);
+        fault_tune(&r, "", "--kernel %s --db %s", path, db);
+        assert_code(&r, 0);
+        if (says[i] ? !strstr(r.err, says[i]) : !!strstr(r.err, "the winner is right, but"))
+            fail_msg("case %zu: %s", i, r.err);
+        run_free(&r);
+        fault_tune(&r, "", "best --kernel %s --problem n=%d --db %s", path, i == 2 ? 4160 : 5001, db);
+        assert_code(&r, 0);
+        assert_has(&r, r.out, says[i] ? "match          default" : "match          nearest");
+        run_free(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_cheats),
         cmocka_unit_test(allows_what_a_line_names),
         cmocka_unit_test(says_what_is_not_checked),
         cmocka_unit_test(tries_the_judge_first),
+        cmocka_unit_test(serves_no_sizes_that_it_fails),
     };
     return cmocka_run_group_tests(tests, fault_enter, run_leave);
 }

@@ -202,8 +202,9 @@ static tt_choice best_of(tt_ctx *ctx, tt_kernel *kernel, const char *values) {
     return c;
 }
 
-/* A winner of that file. */
-static void crown_file(const char *path, const tt_kernel *kernel, const char *values, const char *config) {
+/* A winner of that file, which was right for another size, too, or was not tried there. */
+static void crown(const char *path, const tt_kernel *kernel, const char *values, const char *config,
+                  bool covers) {
     const tt__env env = {"580.159.04", "13.0", TT__METHOD};
     tt__store *s = must_open(path);
     tt__winner w = a_winner(50);
@@ -215,7 +216,15 @@ static void crown_file(const char *path, const tt_kernel *kernel, const char *va
     assert_ok(tt__store_config(s, "scale", "scale", kernel->t->hash, config, &config_id));
     assert_ok(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
     assert_ok(tt__store_winner_put(s, run, problem, config_id, &w));
+    assert_ok(tt__operation_problem(&p, kernel->t->operation, "scale", "n=7"));
+    assert_ok(tt__store_problem(s, &p, &problem));
+    if (covers)
+        assert_ok(tt__store_trial_put(s, run, problem, config_id, TT__STAGE_SCREEN, &(tt__trial){0}));
     tt__store_close(&s);
+}
+
+static void crown_file(const char *path, const tt_kernel *kernel, const char *values, const char *config) {
+    crown(path, kernel, values, config, true);
 }
 
 static void expect_answer(const tt_choice *c, tt_match match, const char *config) {
@@ -340,6 +349,32 @@ static void a_default_that_failed_is_no_answer(void **state) {
     tt_close(&in);
 }
 
+/* A winner serves other sizes only if it passed there, and was never wrong. */
+static void a_winner_serves_sizes_that_it_covers(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db");
+    tt_ctx *in = ctx_of(":memory:", NULL);
+    tt_kernel *kernel = scale_file(in, "the one");
+    tt__trial wrong = {.status = TT__TRIAL_WRONG_RESULT};
+    for (int step = 0; step < 3; step++) {
+        static const tt_match expected[] = {TT_MATCH_DEFAULT, TT_MATCH_NEAREST, TT_MATCH_DEFAULT};
+        if (step < 2)
+            crown(user, kernel, "n=5000", "X=1", step == 1);
+        else
+            try_file(user, kernel, "measured", TT__METHOD, &wrong); /* n=4096 */
+        tt_ctx *ctx = ctx_of(user, h800.name);
+        tt_kernel *mine = scale_file(ctx, "the one");
+        tt_choice c = best_of(ctx, mine, "n=5000");
+        expect_answer(&c, TT_MATCH_EXACT, "X=1");
+        c = best_of(ctx, mine, "n=6000");
+        expect_answer(&c, expected[step], "X=1");
+        tt_kernel_close(&mine);
+        tt_close(&ctx);
+    }
+    tt_kernel_close(&kernel);
+    tt_close(&in);
+}
+
 /* Where what does well at another problem failed, the file's own default is left. */
 static void a_default_of_another_problem_failed(void **state) {
     (void)state;
@@ -439,6 +474,7 @@ int main(void) {
         TEST(shipped_winners_answer),
         TEST(files_of_one_name_live_side_by_side),
         TEST(a_default_that_failed_is_no_answer),
+        TEST(a_winner_serves_sizes_that_it_covers),
         TEST(a_default_of_another_problem_failed),
         TEST(any_problem_has_a_legal_answer),
     };

@@ -16,6 +16,7 @@
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/running.h"
 #include "tuner/measure/stats.h"
+#include "tuner/run/neighbour.h"
 
 enum { EXIT_FASTER = 0, EXIT_NOT_FASTER = 1, EXIT_WRONG = 5, EXIT_UNKNOWN = 6 };
 
@@ -253,38 +254,17 @@ static tt_status hold(contest *c, judge *j, tt_ctx *ctx, const tt_tune_opts *opt
     return status;
 }
 
-/* A problem beside this one, which no tile fits: 1 more of each number or, with `only`, of that one. False if
- * it is none. */
-static bool neighbour(tt__problem *out, const judge *j, const tt__problem *p, int only) {
-    tt__problem near = *p;
-    tt__str text = {0};
-    bool changed = false;
-    for (int i = 0; i < near.n; i++) {
-        tt__setting *s = &near.settings[i];
-        const bool bytes = strcmp(s->name, "elem_size") == 0 || strcmp(s->name, "align") == 0;
-        if (s->type != TT__TYPE_NONE || bytes || (only >= 0 && i != only))
-            continue;
-        s->number++;
-        changed = true;
-    }
-    tt__problem_add_settings(&text, &near, ",");
-    changed = changed && tt__operation_problem(out, j->reference->operation, j->reference->op,
-                                               tt__str_text(&text)) == TT_OK;
-    out->moved_bytes = 0;
-    tt__str_free(&text);
-    return changed;
-}
-
 /* Right for the size shown only? A size that the reference's own kernel does not do says nothing. */
 static tt_status judge_near(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_opts *opts,
                             tt__template *candidate, const tt__problem *p) {
-    for (int only = -1; only < p->n; only++) {
+    for (size_t k = 0; k < tt__neighbours(p); k++) {
         contest c = {.out = out};
         tt__problem near;
         char text[TT__PROBLEM_TEXT_MAX];
         tt__str unheard = {0};
-        if (!neighbour(&near, j, p, only))
+        if (!tt__neighbour(&near, j->reference, p, k))
             continue;
+        near.moved_bytes = 0; /* no copy to compare with */
         tt_status status = hold(&c, j, ctx, opts, candidate, &near, &unheard);
         tt__str_free(&unheard);
         if (status == TT_E_INTERRUPTED)
