@@ -366,6 +366,37 @@ out:
     return status;
 }
 
+enum { COMPILER_STACK_BYTES = 8 << 20 };
+
+typedef struct compilation {
+    nvrtcProgram handle;
+    const char *const *argv;
+    int argc;
+    nvrtcResult result;
+} compilation;
+
+static void *run_compiler(void *user) {
+    compilation *c = user;
+    c->result = table.nvrtcCompileProgram(c->handle, c->argc, c->argv);
+    return NULL;
+}
+
+/* On a stack of its own: NVRTC needs more than the 64 KB that a program's thread may have. */
+static nvrtcResult run_on_own_stack(nvrtcProgram handle, const char *const *argv, int argc) {
+    compilation c = {handle, argv, argc, NVRTC_SUCCESS};
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (pthread_attr_init(&attr) != 0)
+        return NVRTC_ERROR_OUT_OF_MEMORY;
+    bool runs = pthread_attr_setstacksize(&attr, COMPILER_STACK_BYTES) == 0 &&
+                pthread_create(&thread, &attr, run_compiler, &c) == 0;
+    pthread_attr_destroy(&attr);
+    if (!runs)
+        return NVRTC_ERROR_OUT_OF_MEMORY;
+    pthread_join(thread, NULL);
+    return c.result;
+}
+
 /* Compiles once. *refused: the compiler said no, perhaps because of an option. */
 static tt_status compile(tt__str *out, const program *p, const char *const *argv, int argc,
                          refusal *refused) {
@@ -376,7 +407,7 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
                  "nvrtcCreateProgram"));
     for (size_t i = 0; i < p->n_kernels; i++)
         TT_GOTO(check(table.nvrtcAddNameExpression(handle, p->expressions[i]), "nvrtcAddNameExpression"));
-    nvrtcResult r = table.nvrtcCompileProgram(handle, argc, argv);
+    nvrtcResult r = run_on_own_stack(handle, argv, argc);
     *refused = why_refused(handle, r);
     if (r != NVRTC_SUCCESS)
         TT_GOTO(fail_with_log(handle, r, p->name, p->source, argv, argc));

@@ -21,5 +21,5 @@ extern "C" __global__ void bad(const float *x, volatile float *y, int mode) {
     const int i = blockIdx.x * 64 + threadIdx.x;
     while (mode == 2 && y[0] == y[0])
         ;
-    y[mode == 3 ? i + (1ll << 44) : i] = x[i];
+    y[mode == 3 ? i - (1ll << 40) : i] = x[i];
 }

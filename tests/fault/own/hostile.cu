@@ -26,7 +26,7 @@ extern "C" __global__ void hostile(const float *x, volatile float *y) {
     const int i = blockIdx.x * 64 + threadIdx.x;
     while (IS(F) == endless && y[0] == y[0])
         ;
-    y[IS(F) == far_away ? i + (1ll << 44) : i] = x[i];
+    y[IS(F) == far_away ? i - (1ll << 40) : i] = x[i];
 }
 
 extern "C" __global__ void plain(const float *x, float *y) {

@@ -11,5 +11,5 @@ extern "C" __global__ void writes_far_away(unsigned int *dst, const unsigned int
                                   long long ldd) {
     const long long col = blockIdx.x * 64ll + threadIdx.x, row = blockIdx.y;
     if (col < cols)
-        dst[col * ldd + row + (1ll << 44)] = src[row * lds + col];
+        dst[col * ldd + row - (1ll << 40)] = src[row * lds + col];
 }
