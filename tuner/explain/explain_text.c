@@ -121,6 +121,16 @@ static double peak_gflops(const tt__explanation *e, const tt__rule *rule) {
                                                    : 0;
 }
 
+/* Is what is named first more than times and the launch say? What is nearly as fast as the copy is bound by
+ * memory for sure. */
+static bool is_guess(const tt__explanation *e) {
+    const tt__rule_finding *first = &e->findings[0];
+    if (e->n_findings == 0 || first->rule->counted == first->rule->guessed ||
+        tt__facts_counted(&e->items[0].facts))
+        return false;
+    return strcmp(first->rule->name, "memory_bound") != 0 || first->share < 0.9;
+}
+
 /* What is known where no rule applies. */
 static void tell_unknown(tt__explanation *e) {
     const tt__explain_facts *f = &e->items[0].facts;
@@ -141,7 +151,6 @@ static void tell_unknown(tt__explanation *e) {
 
 static void tell_rest(tt__explanation *e) {
     const tt__rule_finding *first = &e->findings[0];
-    const bool counted = tt__facts_counted(&e->items[0].facts);
     double peak = e->n_findings ? peak_gflops(e, first->rule) : 0;
     if (peak > 0 && e->gflops > 0 && e->gflops < peak)
         add(e,
@@ -150,7 +159,9 @@ static void tell_rest(tt__explanation *e) {
             e->gflops * 1e-3, peak * 1e-3, 100 * (1 - e->gflops / peak));
     else if (e->n_findings == 0)
         tell_unknown(e);
-    else if (first->rule->limit && first->share < 1 && counted)
+    else if (is_guess(e))
+        return;
+    else if (first->rule->limit && first->share < 1)
         add(e, "At most %.0f %% of the time is left to win without doing less.", 100 * (1 - first->share));
     else if (!first->rule->limit)
         add(e, "Change that first; the next limit shows then.");
@@ -162,8 +173,7 @@ void tt__explain_tell(tt__explanation *e) {
     for (int i = 0; i < e->n_findings && i < FINDINGS; i++)
         if (i == 0 || !e->findings[0].rule->limit) /* one limit is enough */
             tell_finding(e, i);
-    const tt__rule *first = e->n_findings ? e->findings[0].rule : NULL;
-    if (first && first->counted != first->guessed && !tt__facts_counted(&e->items[0].facts))
+    if (is_guess(e))
         add(e, "That is a guess from times and the compiled code, because nothing was counted.");
     tell_neighbours(e, NEIGHBOURS);
     tell_rest(e);
