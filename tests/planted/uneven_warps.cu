@@ -1,6 +1,6 @@
 // One warp in eight works, and the others have ended long before.
 //@ kernel  uneven_warps
-//@ problem n 8388608
+//@ problem n 2097152
 //@ buffer  x f32 n in
 //@ buffer  y f32 n out
 //@ param   THREADS 256
@@ -15,7 +15,7 @@ extern "C" __global__ void uneven_warps(float *y, const float *x, int n) {
     float a = x[i];
     if (threadIdx.x < 32)
 #pragma unroll 8
-        for (int k = 0; k < 512; k++)
+        for (int k = 0; k < 4096; k++)
             a = a * a + 0.5f;
     y[i] = a;
 }

@@ -50,6 +50,12 @@ double tt__m_shared_use(const tt__explain_facts *f) {
     return tt__m_part(tt__m_c(f, TT__C_SHARED_WAVEFRONTS), f->sm_count * tt__m_c(f, TT__C_SM_ACTIVE_AVG));
 }
 
+double tt__m_conflicts(const tt__explain_facts *f) {
+    double meet = fmax(0, tt__m_c(f, TT__C_SHARED_ATOMIC_WAVEFRONTS) - tt__m_c(f, TT__C_SHARED_ATOMICS));
+    double conflicts = fmax(0, tt__m_c(f, TT__C_BANK_CONFLICTS) - meet);
+    return tt__m_clamp(tt__m_part(conflicts, tt__m_c(f, TT__C_SHARED_WAVEFRONTS)));
+}
+
 double tt__m_l2_use(const tt__explain_facts *f) {
     if (f->l2_gbps <= 0)
         return tt__m_of_active(f, TT__C_L2_BUSY);
@@ -71,11 +77,11 @@ double tt__m_memory_use(const tt__explain_facts *f) {
 }
 
 double tt__m_issue_use(const tt__explain_facts *f) {
-    static const tt__counter pipes[] = {TT__C_ISSUED,    TT__C_PIPE_ALU, TT__C_PIPE_FMA,
-                                        TT__C_PIPE_FP64, TT__C_PIPE_XU,  TT__C_PIPE_TENSOR};
-    double most = tt__m_shared_use(f);
-    for (size_t i = 0; i < sizeof pipes / sizeof *pipes; i++)
-        most = fmax(most, tt__m_c(f, pipes[i]) / 100);
+    double most = fmax(tt__m_shared_use(f), tt__m_c(f, TT__C_ISSUED) / 100);
+    for (size_t i = 0; i < tt__n_causes; i++)
+        if (!tt__causes[i].stall && tt__causes[i].counter != TT__COUNTER_COUNT &&
+            tt__causes[i].counter != TT__C_PIPE_ADU) /* which is also busy while warps wait at barriers */
+            most = fmax(most, tt__m_c(f, (tt__counter)tt__causes[i].counter) / 100);
     return most;
 }
 

@@ -19,6 +19,9 @@ double tt__m_dram_gbps(const tt__explain_facts *f);
 /* As a part of what the tuned copy gets. */
 double tt__m_dram_use(const tt__explain_facts *f);
 double tt__m_shared_use(const tt__explain_facts *f);
+/* The part of the accesses to shared memory that conflicts of banks add. Lanes whose atomics meet are no
+ * conflict: padding does not help them. */
+double tt__m_conflicts(const tt__explain_facts *f);
 /* The rate of the L2 cache, as a part of what was measured, or else of what is said to be possible. */
 double tt__m_l2_use(const tt__explain_facts *f);
 /* How hard shared memory and the L1 cache work. */

@@ -38,7 +38,7 @@ void tt__say_banks(tt__str *out, const tt__explain_facts *f) {
     }
     tt__str_addf(out,
                  "Bank conflicts: %.0f %% of the accesses to shared memory only repeat others; pad its rows.",
-                 100 * tt__m_part(tt__m_c(f, TT__C_BANK_CONFLICTS), tt__m_c(f, TT__C_SHARED_WAVEFRONTS)));
+                 100 * tt__m_conflicts(f));
 }
 
 void tt__say_registers(tt__str *out, const tt__explain_facts *f) {
@@ -221,9 +221,10 @@ void tt__say_memory(tt__str *out, const tt__explain_facts *f) {
 }
 
 void tt__say_l2(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(
-        out, "The L2 cache is the limit: it gives %.0f %% of what it can, and %.0f %% of its sectors hit.",
-        100 * tt__m_l2_use(f), tt__m_c(f, TT__C_L2_HIT));
+    tt__str_addf(out,
+                 "The L2 cache is the limit: it gives %.0f %% of what it can, and %.0f %% of its sectors "
+                 "hit; read data fewer times, by larger tiles.",
+                 100 * tt__m_l2_use(f), tt__m_c(f, TT__C_L2_HIT));
 }
 
 void tt__say_shared_bound(tt__str *out, const tt__explain_facts *f) {
@@ -302,10 +303,11 @@ void tt__say_constants(tt__str *out, const tt__explain_facts *f) {
 }
 
 void tt__say_constant_misses(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(out,
-                 "Constants miss their cache: %.0f %% of the waiting is for them; use fewer, or keep them in "
-                 "shared memory.",
-                 100 * tt__m_waits(f, TT__C_STALL_IMC));
+    tt__str_add(out, "Constants miss their cache");
+    if (tt__m_c(f, TT__C_LDC) > 0)
+        tt__str_addf(out, ": %.1f misses for each read",
+                     tt__m_part(tt__m_c(f, TT__C_LDC_MISSES), tt__m_c(f, TT__C_LDC)));
+    tt__str_add(out, "; use fewer at a time, or keep them in shared memory.");
 }
 
 void tt__say_narrow(tt__str *out, const tt__explain_facts *f) {

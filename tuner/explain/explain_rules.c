@@ -9,7 +9,7 @@
 #include "tuner/explain/explain_measures.h"
 #include "tuner/explain/explain_phrases.h"
 
-enum { WARP = 32, SECTOR_BYTES = 32 };
+enum { WARP = 32, SECTOR_BYTES = 32, SHARED_MAX_BYTES = 228 * 1024 };
 
 /* Shares from which on a fault is grave, is named at all, and a limit is one. */
 static const double grave = 0.18, slight = 0.1, used_up = 0.6;
@@ -65,8 +65,7 @@ static double misaligned(const tt__explain_facts *f) {
 }
 
 static double bank_conflicts(const tt__explain_facts *f) {
-    return tt__m_part(tt__m_c(f, TT__C_BANK_CONFLICTS), tt__m_c(f, TT__C_SHARED_WAVEFRONTS)) *
-           tt__m_clamp(tt__m_shared_use(f));
+    return tt__m_conflicts(f) * tt__m_clamp(tt__m_shared_use(f));
 }
 
 static double guess_banks(const tt__explain_facts *f) {
@@ -83,7 +82,8 @@ static double low_by_registers(const tt__explain_facts *f) {
 }
 
 static double guess_registers(const tt__explain_facts *f) {
-    return tt__m_is_limited(f, true) && !tt__m_is_limited(f, false) && tt__m_copies(f) > 1.5
+    bool loads = f->counted.sass.loads >= TT__SASS_LOOP;
+    return loads && tt__m_is_limited(f, true) && !tt__m_is_limited(f, false) && tt__m_copies(f) > 1.5
                ? 1 - f->occupancy
                : 0;
 }
@@ -139,22 +139,28 @@ static double partition_camping(const tt__explain_facts *f) {
     return slices < 1.5 || !hot || tt__m_atomics(f) > 0.1 ? 0 : (1 - 1 / slices) * tt__m_memory_matters(f);
 }
 
-/* How much of an atomic in shared memory only waits for other lanes: it takes a turn for each of the lanes
- * that meet, or compares and swaps again. */
-static double collisions(const tt__explain_facts *f) {
-    double n = tt__m_c(f, TT__C_SHARED_ATOMICS), turns = tt__m_c(f, TT__C_SHARED_ATOMIC_WAVEFRONTS);
-    double again = f->counted.sass.shared_cas > 0 ? 1 - tt__m_c(f, TT__C_LANES) / WARP : 0;
-    return n > 0 ? tt__m_clamp(fmax(1 - tt__m_part(n, turns), again)) : 0;
+/* An atomic that the hardware lacks is a loop of about six instructions around a compare and swap. This is
+ * the part of all instructions that belongs to such loops. */
+static double swaps(const tt__explain_facts *f) {
+    enum { LOOP = 6 };
+    return f->counted.sass.shared_cas > 0 ? tt__m_clamp(LOOP * tt__m_part(tt__m_c(f, TT__C_SHARED_ATOMICS),
+                                                                          tt__m_c(f, TT__C_INSTRUCTIONS)))
+                                          : 0;
 }
 
 static double waits_for_shared(const tt__explain_facts *f) {
     return tt__m_waits(f, TT__C_STALL_SHORT) + tt__m_waits(f, TT__C_STALL_MIO);
 }
 
+/* An atomic takes a turn for each of the lanes that meet, or compares and swaps again. */
 static double shared_atomics(const tt__explain_facts *f) {
-    double part = tt__m_clamp(
-        tt__m_part(tt__m_c(f, TT__C_SHARED_ATOMIC_WAVEFRONTS), tt__m_c(f, TT__C_SHARED_WAVEFRONTS)));
-    return collisions(f) * part * fmax(waits_for_shared(f), tt__m_clamp(tt__m_shared_use(f)));
+    double n = tt__m_c(f, TT__C_SHARED_ATOMICS), turns = tt__m_c(f, TT__C_SHARED_ATOMIC_WAVEFRONTS);
+    double meet =
+        tt__m_clamp(1 - tt__m_part(n, turns)) * tt__m_part(turns, tt__m_c(f, TT__C_SHARED_WAVEFRONTS));
+    double again = swaps(f) * tt__m_clamp(1 - tt__m_c(f, TT__C_LANES) / WARP);
+    return n > 0
+               ? tt__m_clamp(fmax(meet, again)) * fmax(waits_for_shared(f), tt__m_clamp(tt__m_shared_use(f)))
+               : 0;
 }
 
 static double guess_shared_atomics(const tt__explain_facts *f) {
@@ -164,9 +170,9 @@ static double guess_shared_atomics(const tt__explain_facts *f) {
 
 static double divergent(const tt__explain_facts *f) {
     double lanes = tt__m_c(f, TT__C_LANES);
-    return lanes > 0 ? tt__m_clamp(1 - lanes / WARP) *
-                           tt__m_clamp(1 - tt__m_waits_for_memory(f) - shared_atomics(f))
-                     : 0;
+    return lanes > 0
+               ? tt__m_clamp(1 - lanes / WARP) * tt__m_clamp(1 - tt__m_waits_for_memory(f)) * (1 - swaps(f))
+               : 0;
 }
 
 static double guess_divergent(const tt__explain_facts *f) {
@@ -276,6 +282,8 @@ static double uncached_reuse(const tt__explain_facts *f) {
     if (tt__m_c(f, TT__C_L1_HIT) > 30 || read < 1.5 * needed || f->in_bytes <= 0)
         return 0;
     double others = tt__m_clamp(1 - cache_thrash(f)) * tt__m_clamp(1 - tt__m_issue_use(f)) / tt__m_slices(f);
+    others *= tt__m_clamp(
+        tt__m_part(SHARED_MAX_BYTES, read / f->blocks)); /* may be read again by other blocks only */
     return (1 - needed / read) * tt__m_clamp(1.4 * tt__m_l2_use(f)) * others;
 }
 
@@ -373,8 +381,12 @@ static double guess_constants(const tt__explain_facts *f) {
     return of_code(f, f->counted.sass.constants) > 0.1 && tt__m_copies(f) > 3 ? 0.6 : 0;
 }
 
+/* Constants at computed addresses go through a queue that they share with shared memory. Every kernel reads
+ * its few arguments so, too. */
 static double constant_misses(const tt__explain_facts *f) {
-    return lost(f, TT__C_STALL_IMC);
+    double n = tt__m_c(f, TT__C_LDC), misses = tt__m_clamp(tt__m_part(tt__m_c(f, TT__C_LDC_MISSES), n));
+    double many = tt__m_clamp(20 * tt__m_part(n, tt__m_c(f, TT__C_INSTRUCTIONS)));
+    return fmax(lost(f, TT__C_STALL_IMC), misses * many * waits_for_shared(f));
 }
 
 static double narrow_loads(const tt__explain_facts *f) {
@@ -400,7 +412,8 @@ static double dependency_chain(const tt__explain_facts *f) {
 }
 
 static double shared_latency(const tt__explain_facts *f) {
-    return 0.9 * lost(f, TT__C_STALL_SHORT) * tt__m_clamp(1 - shared_atomics(f) - constant_divergence(f));
+    return 0.9 * lost(f, TT__C_STALL_SHORT) *
+           tt__m_clamp(1 - shared_atomics(f) - constant_divergence(f) - constant_misses(f));
 }
 
 static double fences(const tt__explain_facts *f) {
@@ -408,7 +421,7 @@ static double fences(const tt__explain_facts *f) {
 }
 
 static double guess_fences(const tt__explain_facts *f) {
-    return f->counted.sass.fences >= TT__SASS_LOOP && tt__m_copies(f) > 3 ? 0.8 : 0;
+    return f->counted.sass.fences >= TT__SASS_LOOP && tt__m_copies(f) > 1.5 ? 0.8 : 0;
 }
 
 static double sleeping(const tt__explain_facts *f) {
@@ -428,7 +441,8 @@ static double lsu_queue(const tt__explain_facts *f) {
 }
 
 static double shared_queue(const tt__explain_facts *f) {
-    return 0.9 * lost(f, TT__C_STALL_MIO) * tt__m_clamp(1 - shared_atomics(f) - constant_divergence(f));
+    return 0.9 * lost(f, TT__C_STALL_MIO) *
+           tt__m_clamp(1 - shared_atomics(f) - constant_divergence(f) - constant_misses(f));
 }
 
 static double texture_queue(const tt__explain_facts *f) {
@@ -502,8 +516,11 @@ static double lsu_bound(const tt__explain_facts *f) {
     return pipe(f, TT__C_PIPE_LSU);
 }
 
+/* The rest of what this pipe does is for barriers. */
 static double constant_bound(const tt__explain_facts *f) {
-    return pipe(f, TT__C_PIPE_ADU);
+    double n = tt__m_c(f, TT__C_LDC),
+           barriers = of_code(f, f->counted.sass.barriers) * tt__m_c(f, TT__C_INSTRUCTIONS);
+    return pipe(f, TT__C_PIPE_ADU) * tt__m_clamp(1 - tt__m_part(barriers, n + barriers));
 }
 
 static double texture_bound(const tt__explain_facts *f) {
@@ -524,7 +541,8 @@ static double special_bound(const tt__explain_facts *f) {
 
 static double guess_special(const tt__explain_facts *f) {
     double share = of_code(f, f->counted.sass.special);
-    return share > 0.2 && tt__m_copies(f) > 1.5 ? share : 0;
+    return share > 0.2 && tt__m_copies(f) > 1.5 ? fmin(1, 4 * share)
+                                                : 0; /* one takes as long as eight others */
 }
 
 static double branch_bound(const tt__explain_facts *f) {
@@ -538,6 +556,13 @@ static double pipe_bound(const tt__explain_facts *f) {
 static double guess_tensor_bound(const tt__explain_facts *f) {
     double share = of_code(f, f->counted.sass.tensor);
     return share > 0.3 && tt__m_copies(f) > 1.5 ? share : 0;
+}
+
+/* What goes to memory passes the L2 cache, on some GPUs twice. */
+static double l2_bound(const tt__explain_facts *f) {
+    enum { TWICE = 2 };
+    double to_memory = tt__m_c(f, TT__C_DRAM_READ) + tt__m_c(f, TT__C_DRAM_WRITTEN);
+    return tt__m_c(f, TT__C_L2_SECTORS) * SECTOR_BYTES < TWICE * to_memory ? 0 : tt__m_l2_use(f);
 }
 
 /* The name, the share by counters and without them, the sentence, and the counters that it needs. */
@@ -620,7 +645,7 @@ static const tt__rule rules[] = {
     LIMIT("pipe_bound", pipe_bound, NULL, tt__say_pipe, TT__C_STALL_MATH),
     LIMIT("tensor_bound", tensor_bound, guess_tensor_bound, tt__say_tensor_bound, TT__C_PIPE_TENSOR),
     LIMIT("memory_bound", tt__m_dram_use, guess_memory, tt__say_memory, TT__C_DRAM_READ, TT__C_DRAM_WRITTEN),
-    LIMIT("l2_bound", tt__m_l2_use, NULL, tt__say_l2, TT__C_L2_BUSY),
+    LIMIT("l2_bound", l2_bound, NULL, tt__say_l2, TT__C_L2_BUSY, TT__C_L2_SECTORS),
     LIMIT("shared_bound", tt__m_l1_use, NULL, tt__say_shared_bound, TT__C_SHARED_WAVEFRONTS, TT__C_L1_BUSY),
 };
 

@@ -40,6 +40,7 @@
     X(LANES, "smsp__thread_inst_executed_per_inst_executed.ratio")                                           \
     X(LDC, "smsp__inst_executed_op_ldc.sum")                                                                 \
     X(LDC_REPLAYS, "sm__idc_divergent_instruction_replays.sum")                                              \
+    X(LDC_MISSES, "idc__requests_lookup_miss.sum")                                                           \
     X(SHARED_ATOMICS, "smsp__inst_executed_op_shared_atom.sum")                                              \
     X(SHARED_ATOMIC_WAVEFRONTS, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum")                    \
     TT__PIPES(X)                                                                                             \

@@ -3,7 +3,7 @@
 //@ kernel  shared_histogram
 //@ problem n 268435456
 //@ buffer  x u32x4 n/4 in
-//@ buffer  y u32 n/512 out
+//@ buffer  y u32 n/128 out
 //@ param   THREADS 256
 //@ block   THREADS
 //@ grid    n / THREADS / 64
