@@ -48,19 +48,24 @@ bool tt__neighbour(tt__problem *out, const tt__template *t, const tt__problem *p
     return changed;
 }
 
-/* One trial, while nothing else is under way. */
-static tt_status try_one(tt__session *s, const tt__problem *near, const tt__candidate *c, tt__trial *trial) {
+tt_status tt__neighbour_try(tt__session *s, const tt__problem *near, const tt__candidate *c, size_t n,
+                            tt__trial *trials) {
     const tt__backend_ops *ops = s->backend->ops;
-    size_t id;
-    if (ops->enter)
-        TT_TRY(ops->enter(s->backend, 0));
+    const size_t first = s->lane * TT__LANE_TRIALS;
     TT_TRY(ops->problem(s->backend, near, c->t));
     if (ops->await_until)
         ops->await_until(s->backend, INFINITY);
-    TT_TRY(ops->submit(s->backend, 0, c, 0));
-    do {
-        TT_TRY(ops->wait(s->backend, &id, trial));
-    } while (id != 0);
+    for (size_t i = 0; i < n; i++)
+        TT_TRY(ops->submit(s->backend, first + i, &c[i], 0));
+    for (size_t done = 0; done < n;) {
+        size_t id;
+        tt__trial trial;
+        TT_TRY(ops->wait(s->backend, &id, &trial));
+        if (id - first < n) {
+            trials[id - first] = trial;
+            done++;
+        }
+    }
     return TT_OK;
 }
 
@@ -84,7 +89,7 @@ static tt_status verify_near(tt__session *s, const tt__winner *w, const tt__temp
             return TT_OK;
         if (tt__space_resolve(&c, t, &s->gpu, &near, w->config) != TT_OK)
             continue; /* not legal there, so it serves nothing there */
-        tt_status status = try_one(s, &near, &c, &trial);
+        tt_status status = tt__neighbour_try(s, &near, &c, 1, &trial);
         if (status == TT_E_INTERRUPTED)
             return status;
         if (status != TT_OK) /* the reference cannot do it */
@@ -104,6 +109,8 @@ static tt_status verify_near(tt__session *s, const tt__winner *w, const tt__temp
 }
 
 tt_status tt__neighbours_verify(tt__session *s) {
+    if (s->backend->ops->enter)
+        TT_TRY(s->backend->ops->enter(s->backend, s->lane));
     for (size_t i = 0; i < s->n_problems && in_time(s); i++) {
         const tt__problem *p = &s->call->problems[i];
         int64_t problem_id;

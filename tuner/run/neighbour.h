@@ -14,6 +14,11 @@ size_t tt__neighbours(const tt__problem *p);
  * same of single numbers. False: the operation forbids it, or it is none. */
 bool tt__neighbour(tt__problem *out, const tt__template *t, const tt__problem *p, size_t k);
 
+/* Tries n configurations for it, while nothing else is under way in the current lane. A failure is one of the
+ * reference, or TT_E_INTERRUPTED. */
+tt_status tt__neighbour_try(tt__session *s, const tt__problem *near, const tt__candidate *c, size_t n,
+                            tt__trial *trials);
+
 /* Verifies the winners of the run's problems for a neighbour, and says which are wrong there. Nothing may be
  * under way. Only TT_E_INTERRUPTED and failures of the store are returned. */
 tt_status tt__neighbours_verify(tt__session *s);

@@ -186,6 +186,7 @@ static tt_status read_kernel(tt__template **out, const judge *j, const char *pat
 
 typedef struct contest {
     judgement *out;
+    const tt__template *templates[2];
     tt__trial base, candidate; /* of the finals, else of the screening */
     bool base_there, candidate_there, done;
     int64_t run_id;
@@ -195,6 +196,36 @@ static tt_status take_final(void *user, const tt__trial_row *row) {
     contest *c = user;
     if (row->run_id == c->run_id)
         *(strcmp(row->kernel, base_name) == 0 ? &c->base : &c->candidate) = *row->trial;
+    return TT_OK;
+}
+
+/* Right for the size shown only? A size that the other kernel does not do says nothing. */
+static tt_status try_near(contest *c, tt__session *s, const tt__problem *p) {
+    judgement *out = c->out;
+    for (size_t k = 0; k < tt__neighbours(p); k++) {
+        tt__problem near;
+        tt__candidate both[2];
+        tt__trial trials[2];
+        char text[TT__PROBLEM_TEXT_MAX];
+        bool legal = tt__neighbour(&near, c->templates[0], p, k);
+        for (int i = 0; i < 2 && legal; i++)
+            legal = tt__space_resolve(&both[i], c->templates[i], &s->gpu, &near,
+                                      c->templates[i]->default_config) == TT_OK;
+        tt_status status = legal ? tt__neighbour_try(s, &near, both, 2, trials) : TT_E_INVALID;
+        if (status == TT_E_INTERRUPTED)
+            return status;
+        if (status != TT_OK || trials[0].status != TT__TRIAL_OK)
+            continue;
+        tt__problem_text(text, &near);
+        if (trials[1].status == TT__TRIAL_OK) {
+            tt__copy(out->checked, sizeof out->checked, text);
+        } else {
+            c->candidate = trials[1];
+            tt__format(c->candidate.reason, sizeof c->candidate.reason, "right for %s, but for %s: %s",
+                       out->problem, text, trials[1].reason);
+        }
+        return TT_OK;
+    }
     return TT_OK;
 }
 
@@ -210,7 +241,11 @@ static tt_status after(void *user, tt__session *s, tt__search *copy, const tt__s
         *(base ? &c->base_there : &c->candidate_there) = search->known[i] == TT__TRIED;
     }
     c->done = true;
-    return tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_FINAL, take_final, c);
+    TT_TRY(
+        tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_FINAL, take_final, c));
+    const bool passed = c->base_there && c->base.status == TT__TRIAL_OK && c->candidate_there &&
+                        c->candidate.status == TT__TRIAL_OK;
+    return passed ? try_near(c, s, &search->problem) : TT_OK;
 }
 
 /* The messages of a run are notes of the judgement. */
@@ -237,6 +272,8 @@ static tt_status hold(contest *c, judge *j, tt_ctx *ctx, const tt_tune_opts *opt
     messages m = {opts, notes};
     tt_tune_opts own = *opts;
     tt_report *report = NULL;
+    c->templates[0] = j->base;
+    c->templates[1] = candidate;
     own.force = 1;
     own.on_message = on_message;
     own.on_progress = NULL;
@@ -252,37 +289,6 @@ static tt_status hold(contest *c, judge *j, tt_ctx *ctx, const tt_tune_opts *opt
         tt__fail(status, "%s", report->results[0].note);
     tt_report_free(&report);
     return status;
-}
-
-/* Right for the size shown only? A size that the reference's own kernel does not do says nothing. */
-static tt_status judge_near(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_opts *opts,
-                            tt__template *candidate, const tt__problem *p) {
-    for (size_t k = 0; k < tt__neighbours(p); k++) {
-        contest c = {.out = out};
-        tt__problem near;
-        char text[TT__PROBLEM_TEXT_MAX];
-        tt__str unheard = {0};
-        if (!tt__neighbour(&near, j->reference, p, k))
-            continue;
-        near.moved_bytes = 0; /* no copy to compare with */
-        tt_status status = hold(&c, j, ctx, opts, candidate, &near, &unheard);
-        tt__str_free(&unheard);
-        if (status == TT_E_INTERRUPTED)
-            return status;
-        if (status != TT_OK || !c.done || !c.base_there || c.base.status != TT__TRIAL_OK)
-            continue;
-        tt__problem_text(text, &near);
-        if (c.candidate_there && c.candidate.status != TT__TRIAL_OK) {
-            out->code = EXIT_WRONG;
-            out->status = c.candidate.status;
-            tt__format(out->reason, sizeof out->reason, "right for %s, but for %s: %s", out->problem, text,
-                       c.candidate.reason);
-        } else if (c.candidate_there) {
-            tt__copy(out->checked, sizeof out->checked, text);
-        }
-        return TT_OK;
-    }
-    return TT_OK;
 }
 
 /* Both passed. Is the candidate faster? */
@@ -326,7 +332,6 @@ static tt_status judge_one(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_
         tt__copy(out->reason, sizeof out->reason, "the right result shows nothing: " TT__NOTHING_PASSES);
     } else if (status == TT_OK) {
         compare(out, &c);
-        status = judge_near(j, out, ctx, opts, candidate, p);
     }
     for (const char *line = tt__str_text(&notes); *line; line += strcspn(line, "\n") + 1) {
         char one[1024];
