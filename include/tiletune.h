@@ -224,10 +224,13 @@ typedef enum tt_match {
     TT_MATCH_STALE,     /* the same, but the template, the driver or the measuring method has changed since */
     TT_MATCH_NEAREST,   /* measured on this GPU for the nearest problem, if it is near enough */
     TT_MATCH_OTHER_GPU, /* measured on another GPU of the same compute capability, if that is nearer */
-    TT_MATCH_DEFAULT /* never measured: a configuration that does well elsewhere, or the template's default */
+    TT_MATCH_DEFAULT,   /* never measured: a configuration that does well elsewhere, or the template's default
+                         */
+    TT_MATCH_RULE       /* not measured: a rule chose it by what other problems took on this GPU; comes before
+                           TT_MATCH_NEAREST */
 } tt_match;
 
-/* "exact", "stale", "nearest", "other-gpu", "default"; static storage. */
+/* "exact", "stale", "nearest", "other-gpu", "default", "rule"; static storage. */
 TT_API const char *tt_match_name(tt_match m);
 
 /* Texts that do not fit end in "...". Names and configurations always fit. */
@@ -236,12 +239,12 @@ typedef struct tt_choice {
     tt_match match;
     char kernel[64];    /* name of the kernel template */
     char config[256];   /* "TILE_DIM=32 BLOCK_ROWS=8 ..." */
-    char gpu[96];       /* the GPU it was measured on; "" for TT_MATCH_DEFAULT */
-    int64_t rows, cols; /* of that problem; 0 if it has no such variables, and for TT_MATCH_DEFAULT */
-    double time_us;     /* median time of a launch, cold or warm as in that problem; 0 for TT_MATCH_DEFAULT */
+    char gpu[96];       /* the GPU it, or the rule, was measured on; "" for TT_MATCH_DEFAULT */
+    int64_t rows, cols; /* of that problem; 0 if it has no such variables, or none was measured */
+    double time_us;     /* median time of a launch, cold or warm as in that problem; 0: none was measured */
     double gbps;        /* the operation's metric gbps; 0: unknown */
     char why[224];      /* why the match is not exact; "" if it is */
-    char problem[384];  /* the problem it was measured for, in words; "" for TT_MATCH_DEFAULT */
+    char problem[384];  /* the problem it was measured for, in words; "" if there is none */
     char layer[16];     /* where it was found: "user" (the store), "system", "shipped"; "" for a template's
                            default */
     int unverified; /* 1: a kernel of yours has neither a reference nor expected data, so its results are not

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the winners that come with the library as C: shipped.py OUTPUT RECORDING...
+"""Writes the winners and rules that come with the library as C: shipped.py OUTPUT RECORDING... RULES...
 
 It takes the best final of each problem of a recording, or the best screening if there were no finals. The build runs
-it. To ship other winners, run `tune export` into recordings/ and build again. If a template has changed since, its
+it. To ship other winners, run `tune export` into recordings/ and build again. `tune rules --output` writes files of rules. If a template has changed since, its
 entries are stale and still used.
 """
 import datetime
@@ -113,14 +113,27 @@ def winners(recording):
                f"     .problem = {initialiser(problem)},\n     " + struct(values)[1:])
 
 
+def rules(path):
+    """A line with the GPU, then rules, each after an empty line."""
+    gpu, *texts = open(path).read().rstrip("\n").split("\n\n")
+    for text in texts:
+        lines = "\n     ".join(quoted(line + "\n") for line in text.split("\n"))
+        yield f"    {{.gpu = {struct(json.loads(gpu))},\n     .text = {lines}}}"
+
+
+def table(f, of, name, rows):
+    f.write(f"const size_t tt__n_{name} = {len(rows)};\n"
+            f"const {of} tt__{name}[] = {{\n" + ",\n".join(rows or ["    {.gpu = {.cc = 0}}"]) + "\n};\n")
+
+
 def main():
-    output, recordings = sys.argv[1], sys.argv[2:]
-    found = [w for path in recordings for w in winners(json.load(open(path)))]
+    output, files = sys.argv[1], sys.argv[2:]
+    found = [w for path in files if path.endswith(".json") for w in winners(json.load(open(path)))]
     with open(output, "w") as f:
-        f.write('/* Made by scripts/shipped.py from recordings/: winners that come with the library. */\n'
-                '#include "dispatch/shipped.h"\n\n'
-                f"const size_t tt__n_shipped = {len(found)};\n"
-                "const tt__winner tt__shipped[] = {\n" + ",\n".join(found or ["    {.time_us = 0}"]) + "\n};\n")
+        f.write('/* Made by scripts/shipped.py from recordings/: winners and rules that come with the library. */\n'
+                '#include "dispatch/shipped.h"\n\n')
+        table(f, "tt__winner", "shipped", found)
+        table(f, "tt__shipped_rule", "shipped_rules", [r for path in files if path.endswith(".rules") for r in rules(path)])
 
 
 main()

@@ -19,7 +19,7 @@ def config_of(words: str) -> "dict[str, int | str]":
 class Choice:
     """The best known configuration for a problem, as in tt_choice of tiletune.h."""
 
-    match: str  #: "exact", "stale", "nearest", "other-gpu" or "default"
+    match: str  #: "exact", "stale", "rule", "nearest", "other-gpu" or "default"
     kernel: str
     config: "dict[str, int | str]"
     gpu: str  #: on which it was measured; "" for a default

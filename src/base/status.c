@@ -69,7 +69,7 @@ const char *tt_strerror(tt_status s) {
 }
 
 const char *tt_match_name(tt_match m) {
-    static const char *const name[] = {"exact", "stale", "nearest", "other-gpu", "default"};
+    static const char *const name[] = {"exact", "stale", "nearest", "other-gpu", "default", "rule"};
     return (unsigned)m < sizeof name / sizeof *name ? name[m] : "unknown";
 }
 

@@ -58,12 +58,19 @@ typedef struct known_winner {
     double time_us;
 } known_winner;
 
+typedef struct known_rule {
+    tt__rule *rule;
+    uint32_t gpu;
+    uint8_t layer;
+} known_rule;
+
 struct tt__snapshot {
     size_t users; /* under the knowledge's lock */
-    size_t n_forms, n_problems, n_winners, n_gpus, n_values, n_texts;
+    size_t n_forms, n_problems, n_winners, n_rules, n_gpus, n_values, n_texts;
     form *forms;
     known_problem *problems;
     known_winner *winners;
+    known_rule *rules;
     tt__gpu *gpus;
     int64_t *values; /* a number, or the negative tt__type */
     char *texts;
@@ -357,8 +364,21 @@ static tt_status read_store(reading *r, tt__store *store) {
     return tt__store_winners_brief(store, read_winner, r);
 }
 
+static tt_status keep_rule(reading *r, uint32_t gpu, const char *text) {
+    tt__snapshot *k = r->k;
+    ROOM(k->rules, k->n_rules, 1);
+    k->rules[k->n_rules] = (known_rule){.gpu = gpu, .layer = (uint8_t)r->layer};
+    TT_TRY(tt__rule_read(&k->rules[k->n_rules].rule, text));
+    k->n_rules++;
+    return TT_OK;
+}
+
 static tt_status read_shipped(reading *r) {
     uint32_t gpu = NONE, problem;
+    for (size_t i = 0; i < tt__n_shipped_rules; i++) {
+        TT_TRY(keep_gpu(r->k, &gpu, &tt__shipped_rules[i].gpu));
+        TT_TRY(keep_rule(r, gpu, tt__shipped_rules[i].text));
+    }
     for (size_t i = 0; i < tt__n_shipped; i++) {
         if (gpu == NONE || memcmp(&r->k->gpus[gpu], &tt__shipped[i].gpu, sizeof(tt__gpu)) != 0)
             TT_TRY(keep_gpu(r->k, &gpu, &tt__shipped[i].gpu));
@@ -428,6 +448,9 @@ static void free_snapshot(tt__snapshot *k) {
         free(k->forms[i].winners);
         free(k->forms[i].logs);
     }
+    for (size_t i = 0; i < k->n_rules; i++)
+        tt__rule_free(&k->rules[i].rule);
+    free(k->rules);
     free(k->forms);
     free(k->problems);
     free(k->winners);
@@ -690,6 +713,20 @@ bool tt__snapshot_winner(const tt__snapshot *k, tt__layer layer, const tt__gpu *
     if (at != NONE)
         fetch(k, at, out);
     return at != NONE;
+}
+
+const tt__rule *tt__snapshot_rule(const tt__snapshot *k, tt__layer layer, const tt__gpu *gpu, bool another,
+                                  const tt__problem *p, const char **of) {
+    for (size_t i = 0; i < k->n_rules; i++) {
+        const known_rule *rule = &k->rules[i];
+        const tt__gpu *there = &k->gpus[rule->gpu];
+        if (rule->layer != layer || there->cc != gpu->cc || tt__same_gpu(there, gpu) == another ||
+            !tt__rule_is_for(rule->rule, p))
+            continue;
+        *of = there->name;
+        return rule->rule;
+    }
+    return NULL;
 }
 
 void tt__snapshot_fetch(const tt__snapshot *k, const tt__lead *lead, tt__winner *out) {

@@ -1,5 +1,6 @@
 /*
- * What the stores and the library know, in memory: all winners of all layers, and which problems a store has.
+ * What the stores and the library know, in memory: all winners and rules of all layers, and which problems a
+ * store has.
  * A look-up of a new problem asks no SQL and waits for nobody.
  *
  * Knowledge is an immutable snapshot. It is read when a problem is first asked for that no store has, and
@@ -9,6 +10,7 @@
 #ifndef TT_DISPATCH_KNOWLEDGE_H
 #define TT_DISPATCH_KNOWLEDGE_H
 
+#include "base/rule.h"
 #include "dispatch/layers.h"
 
 typedef struct tt__snapshot tt__snapshot;
@@ -44,6 +46,11 @@ bool tt__snapshot_has(const tt__snapshot *known, tt__layer layer, const tt__prob
 /* The winner of the very problem on this GPU in a layer. */
 bool tt__snapshot_winner(const tt__snapshot *known, tt__layer layer, const tt__gpu *gpu, const tt__problem *p,
                          tt__winner *out);
+
+/* The rule of a layer for such problems on this GPU, or on `another` one of its architecture, whose name is
+ * *of. NULL: there is none. It lives as long as the snapshot. */
+const tt__rule *tt__snapshot_rule(const tt__snapshot *known, tt__layer layer, const tt__gpu *gpu,
+                                  bool another, const tt__problem *p, const char **of);
 
 typedef struct tt__lead {
     double distance; /* tt__operation_distance, plus a distance for another GPU or regime */

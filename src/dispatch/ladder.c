@@ -1,9 +1,9 @@
 /*
- * The look-up ladder. Rungs from the top: a valid winner of this problem, a stale one, the default of a
- * kernel that gets the sizes as arguments, the winner of the nearest problem, a winner from another
- * architecture or element size, a template's default. On each rung all layers are asked, in memory
- * (knowledge.h). The answer is the first configuration that is legal for the problem, and that is not known
- * to be wrong for it on this GPU.
+ * The look-up ladder. Rungs from the top: a valid winner of this problem, a stale one, the choice of a rule,
+ * the default of a kernel that gets the sizes as arguments, the winner of the nearest problem, the choice of
+ * another GPU's rule, a winner from another architecture or element size, a template's default. On each rung
+ * all layers are asked, in memory (knowledge.h). The answer is the first configuration that is legal for the
+ * problem, and that is not known to be wrong for it on this GPU.
  */
 #include "dispatch/ladder.h"
 
@@ -460,9 +460,68 @@ static tt_status check_default(const query *q) {
         tt__trial_status_name(trial.status), trial.reason, tt__trial_advice(trial.status));
 }
 
+/* ---- A rule -------------------------------------------------------------------------------------------- */
+
+/* The rule's choice, which may be the default. */
+static tt_status try_choice(query *q, const tt__rule *r, int choice, tt__candidate *out, bool *yes) {
+    tt__trial trial;
+    bool wrong;
+    *yes = false;
+    if (choice == TT__RULE_DEFAULT) {
+        out->t = NULL;
+        TT_TRY(find_default(q, out));
+        if (!out->t)
+            return TT_OK;
+        TT_TRY(was_wrong(q, out->t, out->config, &trial, &wrong));
+        *yes = !wrong;
+        return TT_OK;
+    }
+    tt__winner w = {0};
+    const tt__rule_config *c = &r->configs[choice - 1];
+    tt__copy(w.kernel, sizeof w.kernel, c->kernel);
+    tt__copy(w.hash, sizeof w.hash, c->hash);
+    tt__copy(w.config, sizeof w.config, c->config);
+    return legal(q, &w, false, out, yes);
+}
+
+/* Asks the first layer that has a rule for such problems. */
+static tt_status ask_rule(query *q, bool another, bool *done) {
+    const tt__rule *r = NULL;
+    const char *of = "";
+    int order[TT__RULE_CHOICES_MAX];
+    tt__layer layer = 0;
+    tt_choice *c = q->choice;
+    tt__candidate found = {0};
+    while (layer < TT__LAYER_COUNT &&
+           !(r = tt__snapshot_rule(q->known, layer, q->gpu, another, q->problem, &of)))
+        layer++;
+    const int n = r ? tt__rule_order(order, r, q->problem) : 0;
+    for (int i = 0; i < n && !*done; i++)
+        TT_TRY(try_choice(q, r, order[i], &found, done));
+    if (!*done)
+        return TT_OK;
+    *c = (tt_choice){.size = c->size, .match = another ? TT_MATCH_OTHER_GPU : TT_MATCH_RULE};
+    tt__copy(c->kernel, sizeof c->kernel, found.t->kernel);
+    tt__copy(c->config, sizeof c->config, found.config);
+    tt__copy(c->gpu, sizeof c->gpu, of);
+    tt__copy(c->layer, sizeof c->layer, tt__layer_names[layer]);
+    snprintf(c->why, sizeof c->why, "not measured; chosen by what %zu other problems took", r->n_points);
+    if (q->candidate)
+        *q->candidate = found;
+    return TT_OK;
+}
+
+static tt_status try_rule(query *q, bool *done) {
+    return ask_rule(q, false, done);
+}
+
+static tt_status try_rule_elsewhere(query *q, bool *done) {
+    return ask_rule(q, true, done);
+}
+
 /* The rungs below the very problem, from the top. */
-static tt_status (*const rungs[])(query *q, bool *done) = {try_same_sizes, try_sized_by_args, try_nearest,
-                                                           try_anything};
+static tt_status (*const rungs[])(query *q, bool *done) = {
+    try_same_sizes, try_rule, try_sized_by_args, try_nearest, try_rule_elsewhere, try_anything};
 
 static tt_status no_winner(const query *q) {
     char text[TT__PROBLEM_TEXT_MAX];

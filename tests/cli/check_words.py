@@ -62,12 +62,18 @@ assert done.stderr.startswith("tune: 0,2,1,3 of 2,16,8,4: the recording has no t
 said = dict(line.split(maxsplit=1) for line in run("best", "--gpu", "h200", "--size", 4096, "--dtype", "f16").stdout.splitlines())
 assert (said["problem"], said["GPU"]) == ("4096x4096, f16", "NVIDIA H200") and said["time"].startswith("21.12 us"), said
 assert "measured" not in said, said
-near = ("best", "--gpu", "h200", "--size", 5000, "--dtype", "f16")
+said = dict(line.split(maxsplit=1) for line in run("best", "--gpu", "h200", "--size", 5000, "--dtype", "f16").stdout.splitlines())
+assert "time" not in said and "measured" not in said and said["match"].startswith("rule: not measured; chosen by what "), said
+recording = json.load(open("recordings/h200-2bytes.json"))
+recording["metadata"]["gpu"].update(name="Other", cc=80)  # no rule is for it
+json.dump(recording, open("other.json", "w"))
+run("import", "other.json", "--db", "other.db")
+near = ("best", "--gpu", "other", "--size", 5000, "--dtype", "f16", "--db", "other.db")
 said = dict(line.split(maxsplit=1) for line in run(*near).stdout.splitlines())
-assert "time" not in said and said["measured"].startswith("4096x4096, f16 on NVIDIA H200: 21.12 us"), said
+assert "time" not in said and said["measured"].startswith("4096x4096, f16 on Other: 21.12 us"), said
 assert said["match"] == "nearest: measured for 4096x4096, f16", said
 found = json.loads(run(*near, "--json").stdout)
-assert found["time_us"] is None and found["measured"]["time_us"] == 21.12 and found["gpu"] == "NVIDIA H200", found
+assert found["time_us"] is None and found["measured"]["time_us"] == 21.12 and found["gpu"] == "Other", found
 asked = run("best", "--gpu", "h200", "--permute", "0,2,1,3", "--dims", "2,16,8,4", "--dtype", "i32").stdout
 assert re.search(r"^problem +0,2,1,3 of 2x16x8x4, i32$", asked, re.M) and "stride" not in asked, asked
 

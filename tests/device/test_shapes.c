@@ -106,7 +106,10 @@ static long file_bytes(const char *path) {
 
 static void test_any_number_of_shapes(void **state) {
     (void)state;
-    const int n = sanitized ? 600 : device_may_take_long() ? 100000 : 6000, first = n / 10;
+    const int n = sanitized                ? 600
+                  : device_may_take_long() ? 100000
+                                           : 6000,
+              first = n / 2; /* by then all kinds of code are there */
     CUdeviceptr from, to;
     char path[64];
     long resident = 0, objects = 0, stored = 0;
@@ -258,7 +261,7 @@ static void test_code_is_shared(void **state) {
     tt_ctx *ctx = open_ctx(0, ":memory:");
     const long before = device_objects();
     for (int i = 0; i < 8; i++) {
-        const tt_problem p = shape(34 + i * ROWS * COLS);
+        const tt_problem p = shape(34 + 4 * i * ROWS * COLS);
         OK(tt_plan_create(&plans[i], ctx, &p));
         assert_int_equal(device_objects(), before + 1);
     }

@@ -110,13 +110,15 @@ static void far_and_farther(void **state) {
     const char *user = in_dir("far.db");
     tt__problem asked = MATRIX(.rows = 1, .cols = 1 << 14), /* in reach of any grid */
         long_one = MATRIX(.rows = 1, .cols = 1 << 7);
+    tt__gpu gpu = h800;
+    gpu.cc = 80; /* no rule ships for it */
     for (int measured = 0; measured < 2; measured++) {
         if (measured)
-            crown_in(user, &h800, &long_one, NULL, "TILE_DIM=32 BLOCK_ROWS=8 PAD=1 UNROLL=1 ORDER=0", 50);
-        tt_ctx *ctx = ctx_of(user, measured ? h800.name : NULL);
+            crown_in(user, &gpu, &long_one, NULL, "TILE_DIM=32 BLOCK_ROWS=8 PAD=1 UNROLL=1 ORDER=0", 50);
+        tt_ctx *ctx = ctx_of(user, measured ? gpu.name : NULL);
         tt__candidate c;
         tt_choice choice = TT_INIT(tt_choice);
-        assert_ok(tt__ladder(ctx, &ctx->templates, &h800, &asked, &choice, &c));
+        assert_ok(tt__ladder(ctx, &ctx->templates, &gpu, &asked, &choice, &c));
         assert_int_equal(choice.match, TT_MATCH_DEFAULT);
         const char *says =
             measured ? "nothing was tuned for this; as for 1x128" : "nothing was tuned for this; as for ";
@@ -124,6 +126,39 @@ static void far_and_farther(void **state) {
             fail_msg("%s", choice.why);
         tt_close(&ctx);
     }
+}
+
+/* A shipped rule answers for a shape that nobody measured, on its GPU before any winner, on another one of
+ * the architecture after the winners that are near. Its configuration is legal, and can be the default. */
+static void a_rule_answers_what_was_not_measured(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db");
+    tt__problem asked = MATRIX(.rows = 1764, .cols = 1008, .elem_size = 2), near = asked;
+    assert_true(tt__n_shipped_rules > 0);
+    const tt__gpu *h200 = &tt__shipped_rules[0].gpu;
+    tt_ctx *ctx = ctx_of(user, h200->name);
+    tt_choice choice = best(ctx, &asked);
+    tt__candidate c;
+    assert_int_equal(choice.match, TT_MATCH_RULE);
+    assert_string_equal(tt_match_name(choice.match), "rule");
+    assert_string_equal(choice.layer, "shipped");
+    assert_string_equal(choice.gpu, h200->name);
+    assert_string_equal(choice.problem, "");
+    assert_non_null(strstr(choice.why, "other problems took"));
+    assert_ok(tt__ladder(ctx, &ctx->templates, h200, &asked, &choice, &c));
+    assert_string_equal(c.config, choice.config);
+    assert_ok(tt__ladder(ctx, &ctx->templates, &h800, &asked, &choice, &c));
+    assert_int_equal(choice.match, TT_MATCH_OTHER_GPU);
+    asked.warm = true; /* no rule is for it */
+    assert_int_not_equal(best(ctx, &asked).match, TT_MATCH_RULE);
+    tt_close(&ctx);
+    tt__problem_set(&near, "rows", 1765);
+    tt__problem_set(&near, "ldd", 1765);
+    crown_in(user, &h800, &near, NULL, small_config, 50);
+    ctx = ctx_of(user, h800.name);
+    asked.warm = false;
+    assert_int_equal(best(ctx, &asked).match, TT_MATCH_NEAREST);
+    tt_close(&ctx);
 }
 
 /* A far winner is no measurement of this problem. The nearest of all winners, shipped or not, is as good. */
@@ -470,6 +505,7 @@ int main(void) {
         TEST(imported_winners_are_looked_at),
         TEST(far_is_not_near),
         TEST(far_and_farther),
+        TEST(a_rule_answers_what_was_not_measured),
         TEST(the_advice_is_about_the_problem),
         TEST(shipped_winners_answer),
         TEST(files_of_one_name_live_side_by_side),

@@ -158,7 +158,7 @@ static void measure_all(made *m) {
         measured(m, n, 128, least * 1.25);
         measured(m, n, 256, least * (small ? 1.2 : 1));
     }
-    assert_ok(tt__evidence_add(m->evidence, m->store, m->gpu, NULL));
+    assert_ok(tt__evidence_add(m->evidence, m->store, m->gpu, NULL, false));
 }
 
 static void trials_make_a_rule(void **state) {
@@ -214,7 +214,7 @@ static void without_a_gain_there_is_none(void **state) {
     tt__rule *r;
     start(&m);
     measured(&m, 5000, 64, 10);
-    assert_ok(tt__evidence_add(m.evidence, m.store, m.gpu, NULL));
+    assert_ok(tt__evidence_add(m.evidence, m.store, m.gpu, NULL, false));
     assert_ok(tt__evidence_groups(&n, m.evidence));
     assert_int_equal(n, 0);
     stop(&m);
@@ -223,7 +223,7 @@ static void without_a_gain_there_is_none(void **state) {
         measured(&m, size, 32, 10);
         measured(&m, size, 64, 12);
     }
-    assert_ok(tt__evidence_add(m.evidence, m.store, m.gpu, "saxpy"));
+    assert_ok(tt__evidence_add(m.evidence, m.store, m.gpu, "saxpy", false));
     assert_ok(tt__evidence_groups(&n, m.evidence));
     assert_int_equal(n, 1);
     assert_ok(tt__evidence_rule(&r, m.evidence, 0, 8));

@@ -29,6 +29,7 @@ typedef struct known {
     timing *timings;
     double best_us; /* of the finals, unless there were none */
     double default_us;
+    bool another; /* of another GPU: not judged */
 } known;
 
 typedef struct group {
@@ -224,7 +225,7 @@ static tt_status read_problem(void *user, int64_t id, const tt__problem *p) {
     return TT_OK;
 }
 
-tt_status tt__evidence_add(tt__evidence *e, tt__store *store, int64_t gpu_id, const char *op) {
+tt_status tt__evidence_add(tt__evidence *e, tt__store *store, int64_t gpu_id, const char *op, bool another) {
     reading r = {.e = e, .store = store, .gpu_id = gpu_id, .op = op};
     const size_t first = e->n_problems;
     size_t n = first;
@@ -233,6 +234,7 @@ tt_status tt__evidence_add(tt__evidence *e, tt__store *store, int64_t gpu_id, co
     TT_GOTO(tt__store_problems(store, read_problem, &r));
     for (size_t i = 0; i < r.n_ids; i++) {
         r.now = &e->problems[first + i];
+        r.now->another = another;
         const tt__template *t = tt__template_set_for(e->templates, &r.now->problem);
         TT_GOTO(tt__template_read(&t));
         r.of = t->operation;
@@ -575,7 +577,7 @@ void tt__rule_score_add(tt__rule_score *to, const tt__rule_score *more) {
 
 static void count(tt__rule_score *s, const tt__evidence *e, const known *k, const tt__rule *r) {
     const double us = answer(e, k, r), over = us / k->default_us;
-    if (isnan(over))
+    if (isnan(over) || k->another)
         return;
     const tt__rule_score one = {.n = 1,
                                 .mean = us / k->best_us,

@@ -13,8 +13,9 @@ typedef struct tt__evidence tt__evidence;
 
 /* `templates` and `gpu` are borrowed. */
 tt_status tt__evidence_open(tt__evidence **out, const tt__template_set *templates, const tt__gpu *gpu);
-/* Adds what a store knows about a GPU of this id. op: of this operation only; NULL: of all. */
-tt_status tt__evidence_add(tt__evidence *e, tt__store *store, int64_t gpu_id, const char *op);
+/* Adds what a store knows about a GPU of this id. op: of this operation only; NULL: of all. `another` GPU's
+ * problems are learnt from, and not judged; those that are known already are left out. */
+tt_status tt__evidence_add(tt__evidence *e, tt__store *store, int64_t gpu_id, const char *op, bool another);
 void tt__evidence_close(tt__evidence **e);
 
 /* The number of groups with at least two problems. */

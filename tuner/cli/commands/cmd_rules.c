@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "db/exchange/recording.h"
+#include "db/field.h"
+#include "dispatch/shipped.h"
 #include "kernel/load/builtin.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/table.h"
@@ -17,7 +19,9 @@ typedef struct making {
     tt__gpu gpu;
     tt__evidence *evidence;
     tt__table table;
+    size_t n;
     tt__rule_score total;
+    tt__str written;
 } making;
 
 static const tt__column columns[] = {
@@ -31,13 +35,17 @@ static tt_status add_recording(making *m, const char *path, bool first) {
     int64_t gpu_id;
     tt_status status;
     TT_GOTO(tt__recording_open(&r, path));
+    const tt__gpu *gpu = tt__recording_gpu(r);
     if (first)
-        m->gpu = *tt__recording_gpu(r);
-    else if (!tt__same_gpu(&m->gpu, tt__recording_gpu(r)))
-        TT_GOTO(tt__fail(TT_E_INVALID, "%s is of an %s, and %s of an %s: one GPU at a time", path,
-                         tt__recording_gpu(r)->name, m->args->files[0], m->gpu.name));
-    TT_GOTO(tt__store_known_gpu(tt__recording_store(r), &m->gpu, &gpu_id));
-    TT_GOTO(tt__evidence_add(m->evidence, tt__recording_store(r), gpu_id, m->args->op));
+        m->gpu = *gpu;
+    const bool another = !tt__same_gpu(&m->gpu, gpu);
+    if (another && (!m->args->other_gpus || m->gpu.cc != gpu->cc))
+        TT_GOTO(tt__fail(TT_E_INVALID, "%s is of an %s, and %s of an %s: %s", path, gpu->name,
+                         m->args->files[0], m->gpu.name,
+                         m->gpu.cc == gpu->cc ? "--other-gpus lets a rule learn from both"
+                                              : "one architecture at a time"));
+    TT_GOTO(tt__store_known_gpu(tt__recording_store(r), gpu, &gpu_id));
+    TT_GOTO(tt__evidence_add(m->evidence, tt__recording_store(r), gpu_id, m->args->op, another));
 out:
     tt__recording_close(&r);
     return status;
@@ -55,7 +63,7 @@ static tt_status read_evidence(making *m) {
         goto out;
     TT_GOTO(tt__cli_store_open(&store, m->args, TT__STORE_READ_ONLY));
     TT_GOTO(tt__store_find_gpu(store, m->args->gpu ? m->args->gpu : "", &m->gpu, &gpu_id));
-    TT_GOTO(tt__evidence_add(m->evidence, store, gpu_id, m->args->op));
+    TT_GOTO(tt__evidence_add(m->evidence, store, gpu_id, m->args->op, false));
 out:
     tt__store_close(&store);
     return status;
@@ -84,19 +92,39 @@ static void add_row(making *m, const char *name, int n_configs, const tt__rule_s
     tt__table_cell(t, s->n_slower ? "%zu, by %.1f%%" : "none", s->n_slower, 100 * (s->slowest - 1));
 }
 
-static tt_status judge(making *m, size_t at) {
+/* The rule of a group, and what it loses. NULL: there is none. */
+static tt_status make(making *m, size_t at, tt__rule **rule, tt__rule_score *score) {
     const int most = m->args->configs ? (int)m->args->configs : TT__RULE_CONFIGS_MAX;
-    const tt__problem *group = tt__evidence_group(m->evidence, at);
-    tt__rule_score score;
+    TT_TRY(tt__evidence_rule(rule, m->evidence, at, most));
+    return tt__evidence_judge(score, m->evidence, at, most, (size_t)m->args->folds);
+}
+
+static tt_status take_shipped(making *m, size_t at, tt__rule **rule, tt__rule_score *score) {
+    for (size_t i = 0; i < tt__n_shipped_rules && !*rule; i++) {
+        if (!tt__same_gpu(&tt__shipped_rules[i].gpu, &m->gpu) && !m->args->other_gpus)
+            continue;
+        TT_TRY(tt__rule_read(rule, tt__shipped_rules[i].text));
+        if (!tt__evidence_score(score, m->evidence, at, *rule))
+            tt__rule_free(rule);
+    }
+    return TT_OK;
+}
+
+static tt_status judge(making *m, size_t at) {
+    tt__rule_score score = {0};
     tt__rule *rule = NULL;
     tt__str name = {0};
     tt_status status;
-    TT_GOTO(tt__evidence_rule(&rule, m->evidence, at, most));
-    TT_GOTO(tt__evidence_judge(&score, m->evidence, at, most, (size_t)m->args->folds));
-    describe(&name, group);
+    TT_GOTO((m->args->shipped ? take_shipped : make)(m, at, &rule, &score));
+    describe(&name, tt__evidence_group(m->evidence, at));
     TT_GOTO(tt__str_check(&name));
-    add_row(m, name.text, rule ? rule->n_configs : 0, &score);
-    tt__rule_score_add(&m->total, &score);
+    if (rule && score.n) {
+        add_row(m, name.text, rule->n_configs, &score);
+        tt__rule_score_add(&m->total, &score);
+        m->n++;
+        tt__str_add(&m->written, "\n");
+        tt__rule_write(&m->written, rule);
+    }
 out:
     tt__rule_free(&rule);
     tt__str_free(&name);
@@ -106,13 +134,28 @@ out:
 static tt_status judge_all(making *m) {
     size_t n;
     TT_TRY(tt__evidence_groups(&n, m->evidence));
-    if (n == 0)
-        return tt__fail(TT_E_NO_WINNER, "a rule needs trials of two problems at least, of one operation");
     for (size_t i = 0; i < n; i++)
         TT_TRY(judge(m, i));
-    if (n > 1)
+    if (!m->n)
+        return tt__fail(TT_E_NO_WINNER, "%s",
+                        n && m->args->shipped ? "no rule for these problems comes with tiletune"
+                        : n                   ? "no configuration is faster than the default"
+                            : "a rule needs trials of two problems at least, of one operation");
+    if (m->n > 1)
         add_row(m, "all", 0, &m->total);
-    return TT_OK;
+    return tt__str_check(&m->written);
+}
+
+/* A line with the GPU, then rules, each after an empty line; scripts/shipped.py reads it. */
+static tt_status fill(tt__str *out, void *user) {
+    const making *m = user;
+    tt__json j = {.out = out};
+    tt__json_open(&j, NULL, '{');
+    tt__fields_write_json(&j, tt__gpu_fields, TT__GPU_FIELDS, &m->gpu);
+    tt__json_close(&j, '}');
+    tt__str_add(out, "\n");
+    tt__str_add(out, m->written.text);
+    return tt__str_check(out);
 }
 
 static int run(const tt__cli_args *args) {
@@ -120,6 +163,8 @@ static int run(const tt__cli_args *args) {
     tt_status status = read_evidence(&m);
     if (status == TT_OK)
         status = judge_all(&m);
+    if (status == TT_OK && args->output)
+        status = tt__cli_write(args->output, "w", fill, &m);
     if (status == TT_OK) {
         printf("%s: what rules lose on problems that they do not know, over the best configuration\n\n",
                m.gpu.name);
@@ -128,6 +173,7 @@ static int run(const tt__cli_args *args) {
     tt__evidence_close(&m.evidence);
     tt__template_set_close(&m.templates);
     tt__table_free(&m.table);
+    tt__str_free(&m.written);
     return tt__cli_fail(status);
 }
 
@@ -143,6 +189,11 @@ static const tt__cli_option options[] = {
     TT__READ("folds", "N", tt__cli_read_count, folds,
              "parts of the problems; each is left out once.\nDefault: each problem by itself"),
     TT__READ("op", "NAME", tt__cli_read_once, op, "only of this operation"),
+    TT__FLAG("shipped", shipped, "judge the rules that come with tiletune instead"),
+    TT__FLAG("other-gpus", other_gpus,
+             "also learn from recordings of other GPUs than the first one's,\nof its architecture; with "
+             "--shipped judge their rules"),
+    TT__TEXT("output", "FILE", output, "write the rules to this file"),
     TT__OPT_TEMPLATE,
     TT__OPT_GPU("the store's GPU; a part of its name is enough"),
     TT__OPT_DB,
@@ -158,7 +209,7 @@ const tt__cli_command tt__cmd_rules = {
              "recordings, or of the store, and judges them on problems left out. It needs no GPU.\n"
              "\n"
              "Example:\n"
-             "  tune rules recordings/h200*.json\n",
+             "  tune rules recordings/h200*.json*\n",
     .options = options,
     .takes_files = true,
     .check = check,

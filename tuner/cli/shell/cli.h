@@ -66,7 +66,7 @@ typedef struct tt__cli_args {
     const char *format;
     int cc; /* 80 is 8.0; 0: not given */
     tt__objective objective;
-    bool energy, stale, finals, other_gpus, all, dry_run;
+    bool energy, stale, finals, other_gpus, all, dry_run, shipped;
     int64_t shard, n_shards; /* from 1; 0: all problems */
     bool by_configuration;   /* what shards divide */
     int64_t older_than_days; /* 0: not given */
