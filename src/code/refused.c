@@ -47,6 +47,18 @@ static bool has_refused(tt__str *out, const char *source, const char *code, cons
     return false;
 }
 
+/* The name of a template alone asks for no instance of it. */
+static bool is_template(tt__str *out, const char *error) {
+    static const char before[] = "which instance of function template \"";
+    const char *name = strstr(error, before);
+    if (!name)
+        return false;
+    name += sizeof before - 1;
+    const int n = (int)strcspn(name, "\"\n");
+    tt__str_addf(out, "%.*s is a template: name an instance of it, as in `kernel %.*s<4>`", n, name, n, name);
+    return true;
+}
+
 /* Words of C++20, and no option for it. */
 static bool is_newer(tt__str *out, const char *code, const char *const *options, int n) {
     static const char *const words[] = {"concept", "requires", "consteval", "constinit", "co_await"};
@@ -94,7 +106,8 @@ static bool has_macro(tt__str *out, const char *name, const char *error, const c
             strspn(mark, " ") != (size_t)(at - code))
             continue;
         if (header)
-            tt__str_addf(out, "%.*s is a macro, as each parameter is, also in headers: give it another "
+            tt__str_addf(out,
+                         "%.*s is a macro, as each parameter is, also in headers: give it another "
                          "name, or say `as template`",
                          (int)length, macro);
         else if (expected && expected < code)
@@ -115,7 +128,7 @@ bool tt__refused_code(tt__str *out, const char *name, const char *source, const 
     bool all = false;
     for (int i = 0; i < n_options; i++)
         all |= strcmp(options[i], "--device-as-default-execution-space") == 0;
-    bool found = (code && has_refused(out, source, code, error, all)) ||
+    bool found = is_template(out, error) || (code && has_refused(out, source, code, error, all)) ||
                  has_macro(out, name, error, options, n_options) ||
                  (code && is_newer(out, code, options, n_options));
     free(code);

@@ -502,6 +502,16 @@ static tt_status add_struct(parts *p, const char *start, const char *brace, cons
                : TT_OK;
 }
 
+/* Does a list of parameters end here, and not an attribute, as in `struct __align__(16) {`? */
+static bool ends_parameters(const char *start, const char *close) {
+    static const char *const others[] = {"__align__", "__builtin_align__", "alignas", "__attribute__",
+                                         "__declspec"};
+    const char *open = close > start && close[-1] == ')' ? opening(start, close) : NULL;
+    size_t n = 0;
+    const char *name = open ? word_before(start, open, &n) : NULL;
+    return open && !has_any(name, name + n, others, TT__COUNT(others));
+}
+
 /* What is in no function and no struct. Members go only if they are of the host. */
 static tt_status find_parts(parts *p) {
     const char *members = p->bare; /* where the struct ends that `at` is in */
@@ -516,7 +526,7 @@ static tt_status find_parts(parts *p) {
         const char *end = behind(at), *close = last_code(start, at);
         if (!end)
             break;
-        const bool function = close > start && close[-1] == ')';
+        const bool function = ends_parameters(start, close);
         const bool type = has_word(start, at, "class") || has_word(start, at, "struct");
         const bool scope = type || has_word(start, at, "namespace") || has_word(start, at, "extern");
         const bool device = has_any(start, at, of_device, TT__COUNT(of_device));

@@ -37,6 +37,11 @@ static void says_what_is_wrong(void **state) {
     static const char warned[] = "__device__ int f() { int unused; return 1.5f; }\n"
                                  "extern \"C\" __global__ void k(int *p) { *p = absent; }\n";
     tt__str cubin = {0};
+    static const char generic[] = "template <int N> __global__ void reduce(int *p) { *p = N; }\n";
+    assert_int_equal(tt__nvrtc_compile(&cubin, "generic.cu", generic, TT__KERNEL "reduce", 1, CC),
+                     TT_E_COMPILE);
+    assert_non_null(
+        strstr(tt_last_error(), "reduce is a template: name an instance of it, as in `kernel reduce<4>`"));
     assert_int_equal(tt__nvrtc_compile(&cubin, "warned.cu", warned, "", 0, CC), TT_E_COMPILE);
     assert_non_null(strstr(tt_last_error(), "NVRTC_ERROR_COMPILATION: warned.cu(2): error: identifier"));
     static const char includes[] = "#include <absent.h>\nextern \"C\" __global__ void k(int *p) {}\n";

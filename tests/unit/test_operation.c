@@ -210,7 +210,8 @@ static const struct {
      "t.cu:13:16: found 'count', expected x, y or a type and an expression; did you mean counts?"},
     {13, "args y, x, counts, b, i64 n", "t.cu:13:24: found 'b', expected x, y or a type and an expression"},
     {13, "args y, x, counts, a, i46 n", "t.cu:13:31: found 'n' after i46, expected ','; did you mean i16?"},
-    {13, "args y, x, counts, a, n", "t.cu:13:27: found 'n', expected x, y or a type and an expression"},
+    {13, "args y, x, counts, a, n", "t.cu:13:27: n is a number: say its type, as in `i32 n`"},
+    {13, "args y, x, counts, a, int n", "t.cu:13:27: int is a type of C++: write i32 n"},
     {13, "args y, x, counts, a, f16 n * 100",
      "t.cu:13:31: args `n * 100` is 100000 for THREADS=64 and n=1000, half=500, T=f32, expected a number "
      "that "
@@ -254,19 +255,22 @@ static const struct {
     {13, "args y, x, counts, a, i64 n\n//@ launch early",
      "t.cu:2:15: scale says `launch early`, and the code does not wait"},
     {18, "args y, x\n//@ reference scale", "t.cu:19:5: a second `reference`, the first is in line 15"},
-    {19, "tolerance", "t.cu:19:5: `tolerance` stands alone, expected: tolerance [BUFFER] abs NUMBER rel NUMBER"},
+    {19, "tolerance",
+     "t.cu:19:5: `tolerance` stands alone, expected: tolerance [BUFFER] abs NUMBER rel NUMBER"},
     {19, "tolerance abs", "t.cu:19:18: found '', expected a number"},
     {19, "tolerance abs x", "t.cu:19:19: found 'x', expected a number"},
     {19, "tolerance abs -1", "t.cu:19:19: a tolerance is 0 or more"},
     {19, "tolerance absolute 1",
-     "t.cu:19:15: found 'absolute', expected exact, abs NUMBER, rel NUMBER or scale NUMBER, or the name of an "
+     "t.cu:19:15: found 'absolute', expected exact, abs NUMBER, rel NUMBER or scale NUMBER, or the name of "
+     "an "
      "`out` buffer above; did you mean abs?"},
     {19, "tolerance 1e-5",
      "t.cu:19:15: found '1e-5', expected exact, abs NUMBER, rel NUMBER or scale NUMBER"},
     {19, "tolerance exact abs 1",
      "t.cu:19:15: found 'exact', expected exact, abs NUMBER, rel NUMBER or scale NUMBER"},
     {19, "tolerance exact\n//@ tolerance exact", "t.cu:20:5: a second `tolerance`, the first is in line 19"},
-    {19, "tolerance y abs 1\n//@ tolerance y rel 1", "t.cu:20:5: a second `tolerance`, the first is in line 19"},
+    {19, "tolerance y abs 1\n//@ tolerance y rel 1",
+     "t.cu:20:5: a second `tolerance`, the first is in line 19"},
     {19, "tolerance x abs 1", "t.cu:19:15: x has no tolerance: it is no `out` or `inout` buffer"},
     {19, "tolerance y", "t.cu:19:16: found '', expected exact, abs NUMBER"},
     {19, "expect x right.bin", "t.cu:19:12: found 'x', expected an `out` or `inout` buffer above"},

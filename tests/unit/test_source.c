@@ -201,6 +201,10 @@ static void what_no_kernel_reaches_goes(void **state) {
          " typedef int (*callback)(int);using namespace cuda; using std::w; typedef float real; __device__ "
          "real f();"},
         {"enum class e { a, b }; __device__ e f();", NULL},
+        {"typedef struct __builtin_align__(16) { uint4 a; } wide; struct alignas(16) v { int a; };"
+         "struct s *f(int a) { return 0; } struct s *p(int a) { return 0; }",
+         "typedef struct __builtin_align__(16) { uint4 a; } wide; struct alignas(16) v { int a; };"
+         "struct s *f(int a) { return 0; } "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tt__str text;

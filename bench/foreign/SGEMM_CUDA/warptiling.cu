@@ -31,12 +31,12 @@
 //@ grid      n / BN, m / BM
 //@ args      i32 m, i32 n, i32 k, f32 0.5, a, b, f32 3.0, c
 //@ default   BM=128 BN=128 BK=16 WM=64 WN=64 WNITER=4 TM=8 TN=4 THREADS=128
-//@ reference sgemm_naive
-//@ block     16, 16
-//@ grid      ceil_div(m, 16), ceil_div(n, 16)
+//@ reference sgemm_global_mem_coalesce<32>
+//@ block     1024
+//@ grid      m / 32, n / 32
 //@ args      i32 m, i32 n, i32 k, f32 0.5, a, b, f32 3.0, c
 //@ tolerance scale 1e-5
 //@ metric    gflops 2 * m * n * k / time_ns
 
 #include "../sources/SGEMM_CUDA/src/kernels/10_kernel_warptiling.cuh"
-#include "../sources/SGEMM_CUDA/src/kernels/1_naive.cuh"
+#include "../sources/SGEMM_CUDA/src/kernels/2_kernel_global_mem_coalesce.cuh"

@@ -1,4 +1,4 @@
-// Matrix product of halves with mma and three stages, by Bruce-Lee-LY. All sizes are macros of the author's file.
+// Matrix product of halves with mma and three stages, by Bruce-Lee-LY. All sizes are macros of the author's file. The loads before the loop are for three stages.
 //@ kernel    mmaAsyncStage3Kernel
 //@ include   ../sources/cuda_hgemm/src/common
 //@ problem   m 4096
@@ -7,7 +7,7 @@
 //@ buffer    a f16 m * k in
 //@ buffer    b f16 n * k in
 //@ buffer    c f16 m * n out
-//@ param     K_STAGE 2 3 4 5
+//@ param     K_STAGE 3
 //@ param     BLOCK_STRIDE 1 2 4 8 16 32
 //@ block     256
 //@ grid      BLOCK_STRIDE, ceil_div(m, 256), ceil_div(n, 128 * BLOCK_STRIDE)

@@ -26,7 +26,7 @@
 //@ block     16, 16
 //@ grid      m / 16, n / 16
 //@ args      a, b, c, i32 m, i32 k
-//@ tolerance scale 2e-2
+//@ tolerance scale 1e-2 rel 1e-2
 //@ metric    gflops 2 * m * n * k / time_ns
 
 #include "../sources/fast.cu/matmul.cu"

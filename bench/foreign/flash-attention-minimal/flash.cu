@@ -1,8 +1,8 @@
 // Flash attention in about a hundred lines, by P. Kim.
 //@ kernel    forward_kernel
-//@ problem   batch 16
-//@ problem   heads 12
-//@ problem   n 512
+//@ problem   batch 4
+//@ problem   heads 8
+//@ problem   n 256
 //@ problem   d 64
 //@ buffer    q f32 batch * heads * n * d in normal
 //@ buffer    k f32 batch * heads * n * d in normal

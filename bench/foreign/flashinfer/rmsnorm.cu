@@ -18,7 +18,7 @@
 //@ block     32
 //@ grid      n
 //@ args      x, weight, y, i32 d
-//@ tolerance scale 2e-3
+//@ tolerance abs 1e-3 rel 2e-3
 
 #include <cuda_fp16.h>
 #include "../sources/flashinfer/include/flashinfer/norm.cuh"

@@ -19,6 +19,10 @@ static tt_status fail_operand(const tt__template *t, const tt__expr *e) {
                                      e->text);
         tt__suggest_try(&near, t->operation->operands[k].name);
     }
+    for (size_t k = 0; k < t->operation->n_variables; k++)
+        if (strcmp(t->operation->variables[k].name, e->text) == 0)
+            return tt__template_fail(t->path, e->line, e->column,
+                                     "%s is a number: say its type, as in `i32 %s`", e->text, e->text);
     for (tt__type type = TT__TYPE_NONE + 1; type < TT__TYPE_COUNT; type++)
         if (tt__types[type].argument)
             tt__suggest_try(&near, tt__types[type].name);

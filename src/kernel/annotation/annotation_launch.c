@@ -200,6 +200,9 @@ static tt_status read_arg(tt__reader *r, tt__span item) {
     }
     if (!arg->type && rest.n > 0 && tt__is_word(word.at, word.n)) {
         tt__suggest near = tt__suggest_for(word.at, word.n);
+        const char *meant = tt__type_meant(word);
+        if (meant)
+            return FAIL(r, word.at, "%.*s is a type of C++: write %s %.*s", SHOW(word), meant, SHOW(rest));
         for (tt__type k = TT__TYPE_NONE + 1; k < TT__TYPE_COUNT; k++)
             if (tt__types[k].argument)
                 tt__suggest_try(&near, tt__types[k].name);

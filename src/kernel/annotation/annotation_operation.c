@@ -53,8 +53,7 @@ tt_status tt__read_problem(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &v->value, rest);
 }
 
-/* C names of the types, for "did you mean". */
-static const char *type_meant(tt__span word) {
+const char *tt__type_meant(tt__span word) {
     static const char *const names[][2] = {{"float", "f32"},    {"double", "f64"},   {"half", "f16"},
                                            {"int", "i32"},      {"unsigned", "u32"}, {"long", "i64"},
                                            {"char", "i8"},      {"short", "i16"},    {"int8_t", "i8"},
@@ -74,7 +73,7 @@ tt_status tt__read_type_name(tt__reader *r, tt__type *out, tt__span word) {
         return TT_OK;
     tt__suggest near = tt__suggest_for(word.at, word.n);
     const tt__operation *operation = r->t->own;
-    const char *meant = type_meant(word);
+    const char *meant = tt__type_meant(word);
     for (size_t i = 0; i < operation->n_variables; i++)
         if (operation->variables[i].n_types)
             tt__suggest_try(&near, operation->variables[i].name);

@@ -66,6 +66,8 @@ tt_status tt__read_tensormap(tt__reader *r, tt__span rest);
 tt_status tt__declare_operation(tt__template *t);
 /* A type's name. */
 tt_status tt__read_type_name(tt__reader *r, tt__type *out, tt__span word);
+/* The type that a name of C++ means, as "f32" for float; NULL: none. */
+const char *tt__type_meant(tt__span word);
 /* Takes the number of lanes off a type: f32x4 is four f32, as float4 or a struct has them. */
 tt_status tt__take_lanes(tt__reader *r, tt__span *word, int *lanes);
 /* The name of a file that lies beside the template. */
