@@ -83,6 +83,10 @@ results = json.loads(done.stdout)["results"]
 assert [one["problem"] for one in results] == [f"{100 + i}x96" for i in range(5)], results
 assert "ended the search" not in done.stderr, done.stderr
 assert results[0]["trials"] > max(one["trials"] for one in results[1:]), results
+write(HEADER, *(line(f"rows={200 + i},cols=96", 9) for i in range(40)))
+done = run("--collected", "asked.jsonl", "--budget", "8s", "--db", "new/many.db", "--json")  # 0.2 s each is less than a compile takes
+results = json.loads(done.stdout)["results"]
+assert results[0]["kernel"] and results[1]["kernel"] and not results[0]["copy_us"], results
 done = run("--collected", "asked.jsonl", "--budget", "10ms", "--db", "new/other.db", "--json")
 unreached = [one for one in json.loads(done.stdout)["results"] if not one["trials"]]
 assert unreached and f"{len(unreached)} problems were not reached within the budget" in done.stderr, done

@@ -195,14 +195,20 @@ static void give_back(driver *d, size_t k) {
     d->next--;
 }
 
-/* In turn: opens the next problem before its turn, so that compilers know it. A failure shows again then. */
+/* In turn: opens the next problem, or some of the next, before their turn, so that compilers know them. A
+ * failure shows again then. */
 static tt_status open_early(driver *d) {
-    const size_t first = d->order[0];
+    enum { EARLY = 4 };
+    const size_t first = d->order[0], most = tt__session_hurries(d->s) ? EARLY : 1;
     size_t k;
-    if (!in_turn(d) || !d->s->expected || d->n != 1 || d->next == d->s->n_problems)
+    bool opened = true;
+    if (!in_turn(d) || !d->s->expected || d->n > most || d->next == d->s->n_problems)
         return TT_OK;
-    if (open_lane(d, &k) != TT_OK && d->lanes[k])
-        give_back(d, k);
+    while (opened && d->n <= most && d->next < d->s->n_problems) {
+        opened = open_lane(d, &k) == TT_OK;
+        if (!opened && d->lanes[k])
+            give_back(d, k);
+    }
     return enter(d, first);
 }
 
@@ -330,6 +336,8 @@ static tt_status advance(driver *d, lane *l, bool *over) {
             l->since_s = tt__now_s();
             l->state = SEARCH;
             TT_TRY(tt__underway_begin(d->s, &pair->search, "search", &l->underway));
+            if (tt__session_hurries(d->s))
+                TT_TRY(open_early(d));
             break;
         case SEARCH:
             if (l->underway.stage != TT__UNDERWAY_OVER)

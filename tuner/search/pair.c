@@ -27,19 +27,19 @@ static tt__limits limits_of(const tt__session *s, double share) {
 }
 
 size_t tt__pair_favourites(const tt__session *s, const tt__search *search) {
-    enum { FAVOURITES = 40 }; /* of those after them, many are never tried */
-    const size_t left = tt__search_left(search);
+    enum { FAVOURITES = 40, HURRIED = 8 }; /* of those after them, many are never tried */
+    const size_t left = tt__search_left(search), most = tt__session_hurries(s) ? HURRIED : FAVOURITES;
     if (!search->t->operation->moves || (s->strategy && s->strategy != &tt__strategy_surrogate) ||
         tt__search_wants_all(s, search))
         return 0;
-    return left < FAVOURITES ? left : FAVOURITES;
+    return left < most ? left : most;
 }
 
 tt_status tt__pair_plan(tt__session *s, const tt__problem *p, double share, tt__pair *out) {
     const tt__limits limits = limits_of(s, share), of_copy = tt__limits_of_copy(&limits);
     tt__problem copy;
     *out = (tt__pair){.copy.best = TT__NOTHING, .search.best = TT__NOTHING};
-    out->has_copy = tt__problem_copy(&copy, p);
+    out->has_copy = !tt__session_hurries(s) && tt__problem_copy(&copy, p);
     TT_TRY(tt__search_open(s, p, &limits, &out->search));
     out->search.n_favourites = tt__pair_favourites(s, &out->search);
     return out->has_copy ? tt__search_open(s, &copy, &of_copy, &out->copy) : TT_OK;

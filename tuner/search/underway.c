@@ -42,6 +42,8 @@ static void set_end(tt__session *s, const tt__underway *u) {
 static bool in_time(const tt__session *s, tt__search *search, const tt__underway *u) {
     if (isinf(search->limits.deadline_s))
         return true;
+    if (search->n_measured + u->n_pending == 0 && search->best == TT__NOTHING) /* what came before took longer */
+        return tt__now_s() < s->end_s;
     double now = tt__now_s(), n = (double)search->n_measured;
     /* The first result comes late, because compilers have only begun. */
     double pace = n > 1 ? (now - u->first_s) / (n - 1) : n > 0 ? now - search->began_s : 0;

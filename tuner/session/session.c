@@ -15,6 +15,10 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 
+bool tt__session_hurries(const tt__session *s) {
+    return s->call->worth && isfinite(s->end_s);
+}
+
 void tt__session_message(const tt__session *s, const char *fmt, ...) {
     char line[1024];
     va_list args;

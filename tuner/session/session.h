@@ -64,6 +64,10 @@ typedef struct tt__session {
     tt__winners elsewhere; /* winners of earlier runs, where a search may start */
 } tt__session;
 
+/* Has each of many problems only a part of a second? There is no time to measure the copy then, and problems
+ * are opened well before their turn, so that compilers keep up. */
+bool tt__session_hurries(const tt__session *s);
+
 /* Calls opts->on_message, if set. */
 void tt__session_message(const tt__session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a span from *since_s until now to the tuner's own row of the timeline, and sets *since_s to now. */
