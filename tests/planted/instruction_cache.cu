@@ -5,7 +5,7 @@
 //@ buffer  y u32 n out
 //@ param   THREADS 128
 //@ block   THREADS
-//@ grid    n / THREADS
+//@ grid    4 * sm_count
 //@ args    y, x, i32 n
 //@ default THREADS=128
 //@ metric  gbps 8 * n / time_ns

@@ -18,7 +18,7 @@ const tt__cause tt__causes[] = {
     PIPE("alu", ALU, "whole numbers and logic", "instruction_bound"),
     PIPE("cbu", CBU, "branches", "branch_bound"),
     PIPE("fma", FMA, "single precision", "fp32_bound"),
-    PIPE("fmaheavy", FMAHEAVY, "products of whole numbers", "multiply_bound"),
+    PIPE("fmaheavy", FMAHEAVY, "products of whole numbers and conversions of halves", "multiply_bound"),
     PIPE("fp16", FP16, "half precision", "fp16_bound"),
     PIPE("fp64", FP64, "double precision", "fp64_bound"),
     PIPE("lsu", LSU, "loads, stores and shuffles", "lsu_bound"),

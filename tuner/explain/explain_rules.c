@@ -205,28 +205,29 @@ static double missing_warps(const tt__explain_facts *f) {
 
 /* In one wave, the SMs that work longest show it, and the blocks that have ended. */
 static double uneven_blocks(const tt__explain_facts *f) {
+    const double brief_us = 8; /* the first blocks begin some microseconds apart */
     double idle = tt__m_sm_idle(f), w = tt__m_waves(f);
-    if (f->blocks < f->sm_count || tt__m_us_a_launch(f) <= 4)
+    if (f->blocks < f->sm_count || tt__m_us_a_launch(f) < brief_us)
         return 0;
     return w <= 1 && idle > slight ? fmax(idle, missing_warps(f))
                                    : tt__m_clamp(idle - (w < 16 ? tt__m_last_wave_idle(f) : 0));
 }
 
-/* Cycles that a warp waits at a barrier. */
+/* Cycles that a warp waits at a barrier: for each instruction, over the barriers among them. */
 static double cycles_at_barrier(const tt__explain_facts *f) {
-    const tt__sass *s = &f->counted.sass;
-    double waits = tt__m_part(tt__m_c(f, TT__C_STALL_BARRIER), tt__m_c(f, TT__C_ISSUED) / 100);
-    return waits * tt__m_part(s->all, s->barriers) / fmax(1, 0.01 * tt__m_c(f, TT__C_OCCUPANCY) * 16);
+    return tt__m_part(tt__m_c(f, TT__C_STALL_BARRIER), of_code(f, f->counted.sass.barriers));
 }
 
-/* Warps of a block that work longer hold the places of the others, or let them wait at a barrier, which takes
- * longer than any load. */
+/* Warps of a block that work longer keep the places of those that have ended, or let them wait at a barrier.
+ * A wait that is longer than that for a load, where loads are not what is waited for, shows the latter. */
 static double uneven_warps(const tt__explain_facts *f) {
-    const double long_wait = 1200, long_block = 1500;
-    double cycles = tt__m_part(tt__m_c(f, TT__C_SM_ACTIVE_AVG), tt__m_waves(f));
-    double gone = f->threads > WARP && tt__m_waves(f) >= 2 && cycles > long_block ? missing_warps(f) : 0;
-    double held = cycles_at_barrier(f) > long_wait ? tt__m_waits(f, TT__C_STALL_BARRIER) : 0;
-    return fmax(gone - tt__m_sm_idle(f), held) * tt__m_idle(f);
+    const double long_cycles = 1500;
+    double cycles = tt__m_part(tt__m_c(f, TT__C_SM_ACTIVE_AVG), tt__m_waves(f)), gone = 0, held = 0;
+    if (f->threads > WARP && tt__m_waves(f) >= 2 && cycles > long_cycles)
+        gone = missing_warps(f) - tt__m_sm_idle(f);
+    if (cycles_at_barrier(f) > long_cycles)
+        held = tt__m_waits(f, TT__C_STALL_BARRIER) - tt__m_waits(f, TT__C_STALL_LONG);
+    return fmax(0, fmax(gone, held)) * tt__m_idle(f);
 }
 
 static double atomic_adds(const tt__explain_facts *f) {
@@ -453,8 +454,9 @@ static double tensor_waits(const tt__explain_facts *f) {
     return 0.9 * lost(f, TT__C_STALL_GMMA);
 }
 
+/* They come with much arithmetic, too, so all other causes are likelier. */
 static double dispatch_stalls(const tt__explain_facts *f) {
-    return 0.9 * lost(f, TT__C_STALL_DISPATCH);
+    return 0.5 * lost(f, TT__C_STALL_DISPATCH);
 }
 
 /* ---- Limits ---------------------------------------------------------------------------------------------
