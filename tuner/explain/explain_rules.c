@@ -203,14 +203,15 @@ static double missing_warps(const tt__explain_facts *f) {
     return tt__m_clamp(1 - tt__m_part(tt__m_c(f, TT__C_OCCUPANCY), expected));
 }
 
-/* In one wave, the SMs that work longest show it, and the blocks that have ended. */
+/* SMs do not begin and end together. In one wave, those that work longest show it, and the blocks that have
+ * ended. */
 static double uneven_blocks(const tt__explain_facts *f) {
-    const double brief_us = 8; /* the first blocks begin some microseconds apart */
-    double idle = tt__m_sm_idle(f), w = tt__m_waves(f);
-    if (f->blocks < f->sm_count || tt__m_us_a_launch(f) < brief_us)
+    const double skew_cycles = 4000;
+    double idle = tt__m_sm_idle(f) - tt__m_part(skew_cycles, tt__m_c(f, TT__C_SM_ACTIVE_MAX)),
+           w = tt__m_waves(f);
+    if (f->blocks < f->sm_count || idle < slight)
         return 0;
-    return w <= 1 && idle > slight ? fmax(idle, missing_warps(f))
-                                   : tt__m_clamp(idle - (w < 16 ? tt__m_last_wave_idle(f) : 0));
+    return w <= 1 ? fmax(idle, missing_warps(f)) : tt__m_clamp(idle - (w < 16 ? tt__m_last_wave_idle(f) : 0));
 }
 
 /* Cycles that a warp waits at a barrier: for each instruction, over the barriers among them. */
@@ -560,11 +561,12 @@ static double guess_tensor_bound(const tt__explain_facts *f) {
     return share > 0.3 && tt__m_copies(f) > 1.5 ? share : 0;
 }
 
-/* What goes to memory passes the L2 cache, on some GPUs twice. */
+/* What goes to memory passes the L2 cache, twice or more on GPUs whose cache has two halves. */
 static double l2_bound(const tt__explain_facts *f) {
-    enum { TWICE = 2 };
-    double to_memory = tt__m_c(f, TT__C_DRAM_READ) + tt__m_c(f, TT__C_DRAM_WRITTEN);
-    return tt__m_c(f, TT__C_L2_SECTORS) * SECTOR_BYTES < TWICE * to_memory ? 0 : tt__m_l2_use(f);
+    enum { TIMES = 4 };
+    double memory = tt__m_c(f, TT__C_DRAM_READ) + tt__m_c(f, TT__C_DRAM_WRITTEN);
+    bool passes = tt__m_c(f, TT__C_L2_SECTORS) * SECTOR_BYTES < TIMES * memory;
+    return passes && tt__m_dram_use(f) > 0.85 ? 0 : tt__m_l2_use(f);
 }
 
 /* The name, the share by counters and without them, the sentence, and the counters that it needs. */
