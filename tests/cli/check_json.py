@@ -161,6 +161,12 @@ def main():
         look("check", "check", os.path.join(root, "examples/kernels/saxpy.cu"), host=True)
         look("check", "check", os.path.join(root, "kernel_templates/transpose_tiled.cu"), host=True)
         look("check", "check", os.path.join(root, "kernel_templates/transpose_rect_panels.cu"), host=True)
+        judged = os.path.join(folder, "judged.cu")
+        with open(judged, "w", encoding="utf-8") as file:
+            file.write(UNVERIFIED.replace('extern "C"', '//@ reference scale_all\n//@ block 1\n//@ grid 1\n//@ args x, i64 n\nextern "C"')
+                       + 'extern "C" __global__ void scale_all(float *x, long long n) {\n'
+                         "    for (long long i = 0; i < n; i++)\n        x[i] *= 2;\n}\n")
+        look("judge", "judge", judged, judged, host=True, codes=(0, 1, 6))
         look("doctor", "doctor", "--db", db, host=True, codes=(0, 3, 4))
     named = set().union(*(members(rule, name) for name, rule in schema["$defs"].items()))
     wrong += [f"no command printed {at}.{name}" for at, name in sorted(named - used)

@@ -243,6 +243,20 @@ static void compares_times(void **state) {
     assert_code(&r, 1);
     assert_has(&r, r.out, "right.cu: not faster: right, 1.000x (1.000 to 1.000) the speed of ");
     run_free(&r);
+    fault_tune(&r, "", "judge %s %s --against winner --db %s", right, fault_path("mine.cu"),
+               fault_path("w.db"));
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "the store has no winner of ");
+    run_free(&r);
+    fault_tune(&r, "", "--kernel %s --db %s --quiet", right, fault_path("w.db"));
+    assert_code(&r, 0);
+    run_free(&r);
+    fault_tune(&r, "", "judge %s %s --against winner --db %s --json", right, fault_path("mine.cu"),
+               fault_path("w.db"));
+    assert_code(&r, 1);
+    assert_has(&r, r.out, "\"verdict\":\"not faster\"");
+    assert_has(&r, r.out, "\"reference_config\":\"THREADS=256\"");
+    run_free(&r);
     fault_tune(&r, "", "judge %s %s --problem n=64 --problem n=128 --json", right, fault_path("mine.cu"));
     assert_has(&r, r.out, "\"problem\":\"n=64\"");
     assert_has(&r, r.out, "\"problem\":\"n=128\"");

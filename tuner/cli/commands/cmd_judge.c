@@ -9,6 +9,8 @@
 #include "base/number.h"
 #include "base/read_file.h"
 #include "dispatch/context.h"
+#include "dispatch/ladder.h"
+#include "gpu/device.h"
 #include "kernel/annotation/include.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
@@ -33,7 +35,7 @@ typedef struct judgement {
     char problem[TT__PROBLEM_TEXT_MAX], checked[TT__PROBLEM_TEXT_MAX]; /* a neighbour; "": none */
     int code;
     tt__trial_status status;
-    char reason[2 * TT__REASON_MAX];
+    char reason[2 * TT__REASON_MAX], base_config[TT__CONFIG_MAX];
     double time_us, base_us;
     tt__ratio ratio; /* of the reference's time to the candidate's; median 0: unknown */
 } judgement;
@@ -344,6 +346,33 @@ static tt_status judge_one(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_
     return status;
 }
 
+static bool is_against_winner(const judge *j) {
+    return j->args->against && strcmp(j->args->against, "winner") == 0;
+}
+
+/* The other kernel gets the configuration that the user's store has for this problem. */
+static tt_status take_winner(judge *j, const tt__problem *p) {
+    const tt__template_set set = {.n = 1, .items = &j->reference};
+    const char *file = j->args->files[0];
+    char text[TT__PROBLEM_TEXT_MAX];
+    tt_open_opts open = TT_INIT(tt_open_opts);
+    tt_choice choice = TT_INIT(tt_choice);
+    tt_ctx *store = NULL;
+    tt__gpu gpu;
+    open.db_path = j->args->db;
+    TT_TRY(tt__device_gpu(&gpu, j->args->device));
+    TT_TRY(tt_open(&store, &open));
+    tt_status status = tt__ladder(store, &set, &gpu, p, &choice, NULL);
+    if (status == TT_OK && choice.match != TT_MATCH_EXACT && choice.match != TT_MATCH_STALE)
+        status = tt__fail(TT_E_INVALID,
+                          "the store has no winner of %s for %s: tune it first, with \"tune --kernel %s\"",
+                          file, tt__problem_text(text, p), file);
+    if (status == TT_OK)
+        tt__copy(j->base->default_config, sizeof j->base->default_config, choice.config);
+    tt_close(&store);
+    return status;
+}
+
 static tt_status judge_all(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     judge *j = user;
     const tt__cli_args *args = j->args;
@@ -359,6 +388,9 @@ static tt_status judge_all(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
             status = tt__operation_problem(&p, j->reference->operation, j->reference->op,
                                            args->n_texts ? args->texts[k] : NULL);
             p.moved_bytes = 0; /* no copy to compare with */
+            if (status == TT_OK && is_against_winner(j))
+                status = take_winner(j, &p);
+            tt__copy(out->base_config, sizeof out->base_config, j->base->default_config);
             if (status == TT_OK)
                 status = judge_one(j, out, ctx, opts, candidate, &p);
             j->n += status == TT_OK;
@@ -402,7 +434,7 @@ static tt_status print_json(const judge *j) {
         tt__json_open(&out, NULL, '{');
         TT__JSON_STRINGS(&out, {"file", x->path}, {"problem", x->problem}, {"verdict", verdict_name(x->code)},
                          {"status", tt__trial_status_name(x->status)}, {"reason", x->reason},
-                         {"also_right_for", x->checked});
+                         {"also_right_for", x->checked}, {"reference_config", x->base_config});
         TT__JSON_KNOWN(&out, {"time_us", x->time_us, 7}, {"reference_us", x->base_us, 7},
                        {"speedup", x->ratio.median, 5}, {"speedup_low", x->ratio.low, 5},
                        {"speedup_high", x->ratio.high, 5});
@@ -445,9 +477,8 @@ static int run(const tt__cli_args *args) {
         TT_GOTO(tt__fail(TT_E_INVALID,
                          "%s says with `op` what it works on: the reference must declare it itself",
                          args->files[0]));
-    TT_GOTO(args->against ? read_kernel(&j.base, &j, args->against, base_name) : TT_OK);
-    if (!args->against)
-        TT_GOTO(read_kernel(&j.base, &j, args->files[0], base_name));
+    TT_GOTO(read_kernel(&j.base, &j, args->against && !is_against_winner(&j) ? args->against : args->files[0],
+                        base_name));
     TT_GOTO(tt__cli_running(&own, judge_all, &j));
     if (args->json)
         TT_GOTO(print_json(&j));
@@ -476,7 +507,11 @@ static tt_status check(const tt__cli_args *args) {
 
 static const tt__cli_option options[] = {
     TT__OPT_PROBLEM,
-    TT__TEXT("against", "FILE.cu", against, "compare times with this kernel instead of the reference's"),
+    TT__TEXT(
+        "against", "FILE.cu", against,
+        "compare times with this kernel instead of the reference's; \"winner\": with the reference file's "
+        "stored winner"),
+    TT__OPT_DB,
     TT__SET("device", "N", tt__cli_set_device, "the CUDA device, default 0"),
     TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
     TT__OPT_TRIAL_TIMEOUT,
@@ -488,7 +523,7 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_judge = {
     .name = "judge",
     .usage = "tune judge REFERENCE.cu CANDIDATE.cu... [--problem NAME=VALUE[,...]]\n"
-             "            [--against FILE.cu] [options]",
+             "            [--against FILE.cu | --against winner] [options]",
     .summary = "whether kernels are right, and faster than another",
     .notes =
         "REFERENCE.cu is an annotated kernel. A candidate declares the same buffers and variables, or is a\n"
