@@ -62,6 +62,65 @@ with tempfile.TemporaryDirectory() as folder:
             wrong += [f"{page}: {said}"] if said else []
             n += 1
 
+# Files of this page that belong together, what is shown of them, and each message that it has.
+BRING = "docs/bring-a-kernel.md"
+LAUNCH = """//@ kernel {kernel}
+//@ problem n 1024
+//@ buffer x f32 n in
+//@ buffer y f32 n out
+//@ {param}
+//@ block B
+//@ grid n / B
+//@ args {args}
+//@ default {default}
+//@ reference default
+{code}
+"""
+HEAD = "__global__ void k(const float *x, float *y, int n) {"
+BODY = " y[blockIdx.x * blockDim.x + threadIdx.x] = x[n / 2]; }"
+PLAIN = {"kernel": "k", "param": "runtime B 32 64", "args": "x, y, i32 n", "default": "B=32", "code": HEAD + BODY}
+MESSAGES = [  # in the order of the page's table
+    {"code": '#include "config.h"\n' + HEAD + BODY},
+    {"code": "void stop() { cudaMalloc(); }\n" + HEAD + " stop();" + BODY},
+    {"kernel": "reduce", "code": "template <int N> " + HEAD.replace(" k(", " reduce(") + BODY},
+    {"args": "x, y, int n"},
+    {"args": "x, y"},
+    {"code": HEAD + " extern __shared__ float s[]; s[0] = 1;" + BODY},
+    {"code": "#include <cooperative_groups.h>\n" + HEAD + " cooperative_groups::this_grid().sync();" + BODY},
+    {"param": "param row_major 1 2\n//@ runtime B 32 64", "default": "row_major=1 B=32", "code": "#include <mma.h>\n" + HEAD + BODY},
+    {"default": "B=32\n//@ where B > 32"},
+    {"param": "param TILE 1 2\n//@ runtime B 32 64", "default": "TILE=1 B=32"},
+]
+
+
+def check_in(folder, name):
+    done = subprocess.run([pathlib.Path(tune).resolve(), "check", name], cwd=folder, capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for text in blocks(BRING, "cuda"):
+        name, code = re.fullmatch(r"// (\S+)\n(.*)", text, re.S).groups()
+        pathlib.Path(folder, name).write_text(code, encoding="utf-8")
+        n += 1
+    for text in blocks(BRING, "console"):
+        command, *shown = text.splitlines()
+        said, at = check_in(folder, command.split()[-1]), 0
+        for line in shown:
+            found = 0 if line == "..." else said.find(line, at)
+            if found < 0:
+                wrong.append(f"{BRING}: {command} does not print '{line}' there:\n{said}")
+                break
+            at = found + len(line) if line != "..." else at
+    rows = re.findall(r"^\| (`.*?) \| ", (root / BRING).read_text(encoding="utf-8"), re.M)
+    if len(rows) != len(MESSAGES):
+        wrong.append(f"{BRING} has {len(rows)} messages, {len(MESSAGES)} expected")
+    for row, change in zip(rows, MESSAGES):
+        pathlib.Path(folder, "k.cu").write_text(LAUNCH.format(**{**PLAIN, **change}), encoding="utf-8")
+        said = check_in(folder, "k.cu")
+        if row.replace("`", "") not in said.replace("`", ""):
+            wrong.append(f"{BRING}: no message {row}, but\n{said}")
+
 kernels = {p.name for p in (root / "examples/kernels").glob("*.cu")}
 count("README.md", r"(\w+) examples\]", len(kernels))
 count("docs/guide.md", r"has (\w+) complete files", len(kernels))

@@ -212,8 +212,8 @@ static const char *first_error(const char *log) {
 }
 
 /* NVRTC's log can be pages long. The cause is in the lines of the first error. */
-static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name, const char *source,
-                               const char *const *argv, int argc) {
+static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name, const char *original,
+                               const char *source, const char *const *argv, int argc) {
     size_t size = 0;
     char *log = NULL;
     if (table.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1 && (log = malloc(size)))
@@ -221,7 +221,7 @@ static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *
     const char *error = log ? first_error(log) : "";
     bool header = strstr(error, " open source file") != NULL;
     tt__str refused = {0};
-    if (tt__refused_code(&refused, name, source, error, argv, argc)) {
+    if (tt__refused_code(&refused, name, original, source, error, argv, argc)) {
         tt__fail(TT_E_COMPILE, "%s: %s (%.*s)", name, tt__str_text(&refused), (int)strcspn(error, "\n"),
                  error);
         tt__str_free(&refused);
@@ -313,7 +313,7 @@ enum { KERNELS_MAX = 2 * TT__PASSES_MAX + 2 }; /* with those of `data`, `referen
 
 /* A program to compile. Kernels that are not extern "C" are asked for by name. */
 typedef struct program {
-    const char *name, *source;
+    const char *name, *original, *source;
     const char *kernels[KERNELS_MAX], *expressions[KERNELS_MAX];
     size_t n_name[KERNELS_MAX], n_kernels;
     int n_headers; /* 0: it includes none */
@@ -410,7 +410,7 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
     nvrtcResult r = run_on_own_stack(handle, argv, argc);
     *refused = why_refused(handle, r);
     if (r != NVRTC_SUCCESS)
-        TT_GOTO(fail_with_log(handle, r, p->name, p->source, argv, argc));
+        TT_GOTO(fail_with_log(handle, r, p->name, p->original, p->source, argv, argc));
     TT_GOTO(check_log(handle, p->name, argv, argc));
     TT_GOTO(take_code(out, handle, p->ptx));
     if (!p->ptx)
@@ -489,7 +489,7 @@ static tt_status compile_file(tt__str *out, const char *name, const char *source
             "--no-cache"; /* the store is our cache; filling NVRTC's too more than doubles the time */
     tt__str text = {0}, folders = {0};
     bool dropped[OPTIONS_MAX] = {false};
-    program p = {.name = name, .ptx = ptx};
+    program p = {.name = name, .original = source, .ptx = ptx};
     tt_status status;
     TT_GOTO(tt__source_make(&text, dropped, source, options, n_options));
     p.source = tt__str_text(&text);

@@ -1,6 +1,7 @@
 /* See the header. */
 #include "code/refused.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,25 @@ static bool is_template(tt__str *out, const char *error) {
     name += sizeof before - 1;
     const int n = (int)strcspn(name, "\"\n");
     tt__str_addf(out, "%.*s is a template: name an instance of it, as in `kernel %.*s<4>`", n, name, n, name);
+    return true;
+}
+
+/* What the file declares and the compiler did not get, because it is of the host. */
+static bool is_left_out(tt__str *out, const char *original, const char *source, const char *error) {
+    static const char before[] = "identifier \"";
+    char name[64];
+    const char *at = strstr(error, before);
+    if (!at || at > error + strcspn(error, "\n"))
+        return false;
+    at += sizeof before - 1;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\"\n"), at);
+    if (tt__text_count_word(original, name) <= tt__text_count_word(source, name))
+        return false;
+    tt__str_addf(out,
+                 "`%s` is left out, because it calls CUDA or is else of the host, and a kernel needs it: "
+                 "make it a __device__ function, or put another of its name between #ifdef "
+                 "__CUDACC_RTC__ and #endif",
+                 name);
     return true;
 }
 
@@ -120,15 +140,16 @@ static bool has_macro(tt__str *out, const char *name, const char *error, const c
     return false;
 }
 
-bool tt__refused_code(tt__str *out, const char *name, const char *source, const char *error,
-                      const char *const *options, int n_options) {
+bool tt__refused_code(tt__str *out, const char *name, const char *original, const char *source,
+                      const char *error, const char *const *options, int n_options) {
     char *code = strdup(source);
     if (code)
         tt__cxx_blank_all(code);
     bool all = false;
     for (int i = 0; i < n_options; i++)
         all |= strcmp(options[i], "--device-as-default-execution-space") == 0;
-    bool found = is_template(out, error) || (code && has_refused(out, source, code, error, all)) ||
+    bool found = is_template(out, error) || is_left_out(out, original, source, error) ||
+                 (code && has_refused(out, source, code, error, all)) ||
                  has_macro(out, name, error, options, n_options) ||
                  (code && is_newer(out, code, options, n_options));
     free(code);

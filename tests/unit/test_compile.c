@@ -42,6 +42,10 @@ static void says_what_is_wrong(void **state) {
                      TT_E_COMPILE);
     assert_non_null(
         strstr(tt_last_error(), "reduce is a template: name an instance of it, as in `kernel reduce<4>`"));
+    static const char calls[] = "void stop() { exit(1); }\n__global__ void k(int *p) { if (!p) stop(); }\n";
+    assert_int_equal(tt__nvrtc_compile(&cubin, "calls.cu", calls, TT__USERS "k", 1, CC), TT_E_COMPILE);
+    assert_non_null(strstr(tt_last_error(),
+                           "calls.cu: `stop` is left out, because it calls CUDA or is else of the host"));
     assert_int_equal(tt__nvrtc_compile(&cubin, "warned.cu", warned, "", 0, CC), TT_E_COMPILE);
     assert_non_null(strstr(tt_last_error(), "NVRTC_ERROR_COMPILATION: warned.cu(2): error: identifier"));
     static const char includes[] = "#include <absent.h>\nextern \"C\" __global__ void k(int *p) {}\n";
