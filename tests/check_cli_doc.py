@@ -18,7 +18,7 @@ wrong = []
 
 def options_of(*command):
     out = subprocess.run([tune, *command, "--help"], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r"^  (?:-h, )?--([a-z-]+)", out, re.M)), out
+    return set(re.findall(r"^  (?:-[a-zA-Z], )?--([a-z-]+)", out, re.M)), out
 
 
 def compare(name, documented, has):

@@ -28,7 +28,7 @@ def page(*words):
 
 
 def options_of(command):
-    return set(re.findall(r"^  (?:-h, )?--([a-z-]+)", run(tune, *command, "--help"), re.M))
+    return set(re.findall(r"^  (?:-[a-zA-Z], )?--([a-z-]+)", run(tune, *command, "--help"), re.M))
 
 
 def check_man(command):
@@ -196,7 +196,7 @@ def check_fish(commands):
 
 def main():
     listed = run(tune, "--help").split("Commands:\n")[1].split("\n\n")[0].splitlines()
-    commands = [[]] + [[line.split()[0]] for line in listed if line.split()[0] != "help"]
+    commands = [[]] + [[line.split()[0]] for line in listed if line.startswith("  ") and line.split()[0] != "help"]
     assert len(commands) > 5, commands
     for command in commands:
         check_man(command)

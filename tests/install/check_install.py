@@ -205,7 +205,7 @@ def check_import(root):
 def check_pages(root):
     tune = one(root, "bin/tune")
     listed = run(tune, "--help").split("Commands:\n")[1].split("\n\n")[0].splitlines()
-    commands = [line.split()[0] for line in listed]
+    commands = [line.split()[0] for line in listed if line.startswith("  ")]
     for command in commands:
         if command != "help":
             one(root, f"man1/tune-{command}.1")

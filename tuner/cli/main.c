@@ -13,8 +13,9 @@
 static void print_option(const tt__cli_option *o) {
     enum { HELP_COLUMN = 28 };
     char left[64];
-    snprintf(left, sizeof left, "  %s--%s%s%s", strcmp(o->name, "help") == 0 ? "-h, " : "", o->name,
-             o->arg ? " " : "", o->arg ? o->arg : "");
+    const char letter[] = {'-', tt__cli_letter(o), ',', ' ', '\0'};
+    snprintf(left, sizeof left, "  %s--%s%s%s", letter[1] ? letter : "", o->name, o->arg ? " " : "",
+             o->arg ? o->arg : "");
     bool fits = strlen(left) < HELP_COLUMN;
     printf("%-*s", fits ? HELP_COLUMN : 0, left);
     if (!fits)
@@ -24,9 +25,23 @@ static void print_option(const tt__cli_option *o) {
 
 static void print_commands(FILE *f) {
     fprintf(f, "Commands:\n");
-    for (size_t i = 1; i < tt__cli_all.n; i++)
+    for (size_t i = 1; i < tt__cli_all.n; i++) {
+        if (*tt__cli_title(i))
+            fprintf(f, " %s\n", tt__cli_title(i));
         fprintf(f, "  %-9s %s\n", tt__cli_all.items[i]->name, tt__cli_all.items[i]->summary);
+    }
     fprintf(f, "  %-9s %s\n", "help", "help on one of these");
+}
+
+static void print_options(const tt__cli_command *c) {
+    const tt__cli_group *next = c->groups;
+    if (!next)
+        printf("\nOptions:\n");
+    for (const tt__cli_option *o = c->options; o->name; o++) {
+        if (next && next->title && strcmp(next->first, o->name) == 0)
+            printf("\n%s:\n", next++->title);
+        print_option(o);
+    }
 }
 
 static void print_help(const tt__cli_command *c) {
@@ -34,9 +49,7 @@ static void print_help(const tt__cli_command *c) {
     snprintf(head, sizeof head, "tune%s%s: %s", *c->name ? " " : "", c->name, c->summary);
     printf("Usage: %s\n\n", c->usage);
     tt__cli_flow(head, 0);
-    printf("\nOptions:\n");
-    for (const tt__cli_option *o = c->options; o->name; o++)
-        print_option(o);
+    print_options(c);
     printf("\n");
     if (!*c->name) {
         print_commands(stdout);

@@ -16,15 +16,33 @@ extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_s
     tt__cmd_import_t1, tt__cmd_judge, tt__cmd_rules;
 
 static const tt__cli_command *const commands[] = {
-    &tt__cmd_tune,   &tt__cmd_best,   &tt__cmd_list,   &tt__cmd_show,      &tt__cmd_explain,
-    &tt__cmd_study,  &tt__cmd_rules,  &tt__cmd_report, &tt__cmd_doctor,    &tt__cmd_new,
-    &tt__cmd_check,  &tt__cmd_export, &tt__cmd_import, &tt__cmd_lock,      &tt__cmd_merge,
-    &tt__cmd_finals, &tt__cmd_prune,  &tt__cmd_vacuum, &tt__cmd_import_t1, &tt__cmd_judge,
+    &tt__cmd_tune,      &tt__cmd_best,   &tt__cmd_list,   &tt__cmd_show,   &tt__cmd_report,
+    &tt__cmd_explain,   &tt__cmd_study,  &tt__cmd_new,    &tt__cmd_check,  &tt__cmd_judge,
+    &tt__cmd_import_t1, &tt__cmd_export, &tt__cmd_lock,   &tt__cmd_import, &tt__cmd_merge,
+    &tt__cmd_finals,    &tt__cmd_rules,  &tt__cmd_doctor, &tt__cmd_prune,  &tt__cmd_vacuum,
+};
+
+static const struct {
+    const tt__cli_command *first;
+    const char *title;
+} groups[] = {
+    {&tt__cmd_best, "what is known:"},
+    {&tt__cmd_explain, "why a kernel is as fast as it is:"},
+    {&tt__cmd_new, "kernels of your own:"},
+    {&tt__cmd_export, "results for programs and other machines:"},
+    {&tt__cmd_doctor, "the machine and the store:"},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 const tt__cli_commands tt__cli_all = {commands, N_COMMANDS};
+
+const char *tt__cli_title(size_t i) {
+    for (size_t k = 0; k < sizeof groups / sizeof *groups; k++)
+        if (groups[k].first == commands[i])
+            return groups[k].title;
+    return "";
+}
 
 const tt__cli_command *tt__cli_find(const char *word) {
     tt__suggest near = tt__suggest_for(word, strlen(word));
@@ -144,7 +162,10 @@ static void put_item(const char *name, const char *text) {
 static void put_options(const tt__cli_command *c) {
     printf(".SH OPTIONS\n");
     for (const tt__cli_option *o = c->options; o->name; o++) {
-        printf(".TP\n\\fB%s\\-\\-", strcmp(o->name, "help") == 0 ? "\\-h\\fR, \\fB" : "");
+        printf(".TP\n\\fB");
+        if (tt__cli_letter(o))
+            printf("\\-%c\\fR, \\fB", tt__cli_letter(o));
+        printf("\\-\\-");
         put_text(o->name);
         printf("\\fR");
         if (o->arg) {
@@ -364,10 +385,10 @@ static void put_fish_options(const tt__cli_command *c) {
             printf("%s", c->name);
         else
             put_command_names();
-        printf("' -l %s%s%s -d '", o->name, strcmp(o->name, "help") == 0 ? " -s h" : "",
-               takes_file(o) ? " -r -F"
-               : o->arg      ? " -x"
-                             : "");
+        printf("' -l %s", o->name);
+        if (tt__cli_letter(o))
+            printf(" -s %c", tt__cli_letter(o));
+        printf("%s -d '", takes_file(o) ? " -r -F" : o->arg ? " -x" : "");
         put_quoted(o->help, "\\");
         printf(o->arg && takes_device(o) ? "' -a '(__tune_device)'\n"
                : *o->values              ? "' -a '%s'\n"

@@ -16,6 +16,9 @@ typedef struct tt__cli_commands {
 } tt__cli_commands;
 extern const tt__cli_commands tt__cli_all;
 
+/* What the commands from the ith on have in common, if it is the first of a group, else "". */
+const char *tt__cli_title(size_t i);
+
 /* The command of that name. NULL: there is none, and the last error suggests the nearest. */
 const tt__cli_command *tt__cli_find(const char *word);
 

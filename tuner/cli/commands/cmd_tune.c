@@ -271,7 +271,7 @@ enum { RATE = 4 };
 static const tt__column columns[] = {
     {"problem", false, TT__WRAP}, {"kernel", false, TT__BELOW},   {"configuration", false, TT__BELOW},
     {"time", true, TT__KEEP},     {"GB/s", true, TT__KEEP},       {"of copy", true, TT__KEEP},
-    {"of peak", true, TT__KEEP},  {"vs default", true, TT__KEEP}, {"source", false, TT__BELOW},
+    {"of peak", true, TT__KEEP},  {"vs default", true, TT__KEEP}, {"source", false, TT__KEEP},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -367,7 +367,7 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
         return;
     }
     const char *next =
-        !noted ? "\"tune doctor\" says what is missing; TILETUNE_DEBUG=1 shows what compilers print"
+        !noted ? "\"tune doctor\" says what is missing; --verbose shows what compilers print"
         : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
         : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
         : op_named          ? "tt_plan_create launches it in a program (docs/guide.md)"
@@ -635,6 +635,8 @@ static int run(const tt__cli_args *args) {
 
 static int run_call(call *c) {
     const tt__cli_args *args = c->args;
+    if (args->verbose)
+        setenv("TILETUNE_DEBUG", "1", 1); /* workers look there, too */
     tt_status status = tt__cli_running(args, tune, c);
     tt_report *report = c->report;
     if (status == TT_OK && !report)
@@ -655,37 +657,43 @@ static const tt__cli_option options[] = {
     TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "square matrices to tune for"),
     TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "matrices of R rows and C columns to tune for"),
     TT__OPTS_LAYOUT,
-    TT__SET("device", "N[,N...]|all|replay:FILE", tt__cli_set_device,
-            "the CUDA devices, default 0; or a recording to search\ninstead, without any GPU"),
-    TT__OPT_TEMPLATE,
     TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,
     TT__FLAG("unverified", unverified, "tune a kernel of yours that has no reference"),
+    TT__OPT_TEMPLATE,
     TT__SET("only", "NAME[,NAME...]", tt__cli_add_only,
             "only these templates compete, by kernel name, and the\nstored winner"),
+    TT__FLAG("stale", stale, "tune only what \"tune list\" calls stale"),
+    TT__TEXT("collected", "FILE", collected,
+             "tune what programs launched without an exact winner\n(TILETUNE_COLLECT), what cost most first"),
+    TT__FLAG("force", force, "measure again what is stored already"),
+    TT__SET("device", "N[,N...]|all|replay:FILE", tt__cli_set_device,
+            "the CUDA devices, default 0; or a recording to search\ninstead, without any GPU"),
     TT__OPT_DB,
+    TT__SET("shard", "K/N|auto", set_shard,
+            "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay"),
+    TT__SET("shard-by", "problem|configuration", set_shard_by,
+            "what --shard divides: the problems, or each search space"),
     TT__OPTS_SEARCH,
     TT__WORD(
         "objective", "time|energy|edp", "time energy edp", tt__cli_set_objective,
         "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
         "leaders"),
-    TT__FLAG("stale", stale, "tune only what \"tune list\" calls stale"),
-    TT__TEXT("collected", "FILE", collected,
-             "tune what programs launched without an exact winner\n(TILETUNE_COLLECT), what cost most first"),
-    TT__SET("shard", "K/N|auto", set_shard,
-            "only part K of N of the problems; auto: as Slurm or Kubernetes\nsay"),
-    TT__SET("shard-by", "problem|configuration", set_shard_by,
-            "what --shard divides: the problems, or each search space"),
-    TT__FLAG("force", force, "measure again what is stored already"),
     TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
     TT__OPT_TRIAL_TIMEOUT,
     TT__OPT_COMPILE_TIMEOUT,
     TT__TEXT("trace", "FILE", trace, "write a timeline of the run, for chrome://tracing or Perfetto"),
     TT__OPT_JSON,
     TT__FLAG("quiet", quiet, "only errors on standard error"),
+    TT__FLAG("verbose", verbose, "also what workers, compiler and driver write there"),
     TT__OPT_HELP,
     TT__FLAG("version", version, "the version"),
     TT__OPT_END,
+};
+
+static const tt__cli_group groups[] = {
+    {"What to tune", "sizes"}, {"Where", "device"}, {"How long, and for what", "effort"},
+    {"Output", "trace"},       {NULL, NULL},
 };
 
 const tt__cli_command tt__cmd_tune = {
@@ -704,6 +712,7 @@ const tt__cli_command tt__cmd_tune = {
              "Exit codes: 0 done, 1 a problem has no winner, 2 usage, 3 no device, driver or NVRTC,\n"
              "4 the store, 130 interrupted.\n",
     .options = options,
+    .groups = groups,
     .check = check,
     .run = run,
 };

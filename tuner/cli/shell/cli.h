@@ -30,7 +30,7 @@ enum { TT__COLUMNS = 80 }; /* of text that is not fitted to a terminal */
 
 /* The arguments of all commands. Texts are borrowed from argv. */
 typedef struct tt__cli_args {
-    bool help, version, json, csv, force, quiet;
+    bool help, version, json, csv, force, quiet, verbose;
     int device;
     size_t n_devices; /* 0: `device` alone */
     int devices[64];  /* of --device 0,2,5 */
@@ -88,12 +88,18 @@ typedef struct tt__cli_option {
     size_t at;
 } tt__cli_option;
 
+/* Consecutive options. */
+typedef struct tt__cli_group {
+    const char *title, *first; /* the name of its first option */
+} tt__cli_group;
+
 typedef struct tt__cli_command {
     const char *name;              /* "": tuning itself */
     const char *usage;             /* follows "Usage: " */
     const char *summary;           /* a line */
     const char *notes;             /* the end of the help */
     const tt__cli_option *options; /* the last has no name */
+    const tt__cli_group *groups;   /* of options, in the help; the last has no title. NULL: one group */
     bool takes_files;              /* it takes file names without an option, in args->files */
     /* Checks how options fit together, before anything is opened; NULL: no check. TT_E_INVALID. */
     tt_status (*check)(const tt__cli_args *args);

@@ -448,6 +448,25 @@ static tt_status take(tt__cli_args *args, const tt__cli_command *c, int found, c
     return apply(args, o, missing || swallowed ? "" : optarg);
 }
 
+char tt__cli_letter(const tt__cli_option *o) {
+    static const struct {
+        const char *name;
+        char letter;
+    } letters[] = {{"help", 'h'}, {"version", 'V'}, {"quiet", 'q'}, {"verbose", 'v'}};
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (strcmp(o->name, letters[i].name) == 0)
+            return letters[i].letter;
+    return '\0';
+}
+
+/* What getopt returns for the long form of the option with this letter; '?': the command has none. */
+static int long_of(const tt__cli_command *c, int letter) {
+    for (int i = 0; c->options[i].name; i++)
+        if (tt__cli_letter(&c->options[i]) == letter)
+            return FIRST_OPTION + i;
+    return '?';
+}
+
 tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *c, int argc, char **argv) {
     struct option longs[OPTIONS_MAX + 1] = {{0}};
     *out = (tt__cli_args){0};
@@ -456,17 +475,17 @@ tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *c, int argc, c
                                    NULL, FIRST_OPTION + i};
     optind = 0; /* glibc: start again */
     opterr = 0;
-    for (int found; (found = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
+    for (int found; (found = getopt_long(argc, argv, ":hVqv", longs, NULL)) != -1;) {
         if (found == '?' && optopt &&
             optopt < FIRST_OPTION) /* in a cluster of short options, optind has not moved */
             return fail_unknown(c, (char[]){'-', (char)optopt, '\0'});
         const char *arg = argv[optind - 1];
         if (found == '?')
             return fail_unknown(c, arg);
-        if (found == 'h')
-            out->help = true;
-        else
-            TT_TRY(take(out, c, found, arg));
+        const int letter = found;
+        if (isalpha(letter) && (found = long_of(c, letter)) == '?')
+            return fail_unknown(c, (char[]){'-', (char)letter, '\0'});
+        TT_TRY(take(out, c, found, arg));
         if (out->help)
             return TT_OK;
     }

@@ -12,6 +12,8 @@
  * TT_E_INVALID names the option and its value, and says what is right. */
 tt_status tt__cli_parse(tt__cli_args *out, const tt__cli_command *command, int argc, char **argv);
 void tt__cli_args_free(tt__cli_args *args);
+/* The letter of the option's short form; '\0' if it has none. */
+char tt__cli_letter(const tt__cli_option *option);
 
 /* TT_E_INVALID says what is wrong with the value, and what is right. */
 tt_status tt__cli_set_sizes(tt__cli_args *args, const char *value);

@@ -44,10 +44,25 @@ void tt__table_free(tt__table *t) {
     *t = (tt__table){.n_columns = t->n_columns, .columns = t->columns};
 }
 
-/* Fills in widths. Returns whether columns go below the rows; their width is 0 then. */
-static bool measure(const tt__table *t, size_t widths[], size_t limit) {
-    size_t total = GAP * (t->n_columns - 1), wrap = t->n_columns;
-    bool below = false;
+typedef struct layout {
+    size_t widths[TT__TABLE_COLUMNS_MAX], limit;
+    bool below[TT__TABLE_COLUMNS_MAX], colour;
+} layout;
+
+/* The widest column that may go below the rows and is still in them; n_columns: there is none. */
+static size_t widest_in_row(const tt__table *t, const layout *l) {
+    size_t found = t->n_columns;
+    for (size_t c = 0; c < t->n_columns; c++)
+        if (t->columns[c].fit == TT__BELOW && !l->below[c] &&
+            (found == t->n_columns || l->widths[c] > l->widths[found]))
+            found = c;
+    return found;
+}
+
+/* Decides how wide columns are, and which go below the rows. */
+static void measure(const tt__table *t, layout *l) {
+    size_t *widths = l->widths, limit = l->limit;
+    size_t total = GAP * (t->n_columns - 1), wrap = t->n_columns, next;
     for (size_t c = 0; c < t->n_columns; c++) {
         widths[c] = strlen(t->columns[c].title);
         for (size_t i = c; i < t->n_cells; i += t->n_columns)
@@ -57,18 +72,15 @@ static bool measure(const tt__table *t, size_t widths[], size_t limit) {
         if (t->columns[c].fit == TT__WRAP)
             wrap = c;
     }
-    for (size_t c = 0, whole = total; limit && whole > limit && c < t->n_columns; c++)
-        if (t->columns[c].fit == TT__BELOW) {
-            total -= widths[c] + GAP;
-            widths[c] = 0;
-            below = true;
-        }
+    while (limit && total > limit && (next = widest_in_row(t, l)) < t->n_columns) {
+        total -= widths[next] + GAP;
+        l->below[next] = true;
+    }
     if (!limit || total <= limit || wrap == t->n_columns)
-        return below;
+        return;
     size_t excess = total - limit;
     size_t least = strlen(t->columns[wrap].title) > WRAP_MIN ? strlen(t->columns[wrap].title) : WRAP_MIN;
     widths[wrap] = widths[wrap] > excess + least ? widths[wrap] - excess : least;
-    return below;
 }
 
 /* The length of `text` that goes on a line of `width`: up to the last blank that fits. A long word is not
@@ -99,11 +111,6 @@ static const char *colour_of(const char *cell) {
     return "";
 }
 
-typedef struct layout {
-    size_t widths[TT__TABLE_COLUMNS_MAX], limit;
-    bool below, colour;
-} layout;
-
 static void print_text(const char *text, size_t n, const char *colour) {
     printf("%s%.*s%s", colour, (int)n, text, *colour ? "\033[0m" : "");
 }
@@ -112,7 +119,7 @@ static void print_below(const tt__table *t, const layout *l, const char *const c
     enum { INDENT = 4 };
     size_t used = 0;
     for (size_t c = 0; c < t->n_columns; c++)
-        for (const char *rest = t->columns[c].fit == TT__BELOW ? cells[c] : ""; *rest;) {
+        for (const char *rest = l->below[c] ? cells[c] : ""; *rest;) {
             size_t n = strcspn(rest, " "), gap = rest == cells[c] ? GAP : 1;
             bool fits = used && used + gap + n <= l->limit;
             printf("%s%*s", used && !fits ? "\n" : "", fits ? (int)gap : INDENT, "");
@@ -126,7 +133,7 @@ static void print_below(const tt__table *t, const layout *l, const char *const c
 static void print_row(const tt__table *t, const layout *l, const char *const cells[], const char *colour) {
     const char *rest[TT__TABLE_COLUMNS_MAX];
     for (size_t c = 0; c < t->n_columns; c++)
-        rest[c] = l->below && t->columns[c].fit == TT__BELOW ? NULL : cells[c];
+        rest[c] = l->below[c] ? NULL : cells[c];
     for (bool more = true; more;) {
         size_t pending =
             0; /* blanks before the next text; they are delayed so that no line ends with blanks */
@@ -148,8 +155,7 @@ static void print_row(const tt__table *t, const layout *l, const char *const cel
         }
         putchar('\n');
     }
-    if (l->below)
-        print_below(t, l, cells, colour);
+    print_below(t, l, cells, colour);
 }
 
 tt_status tt__table_print(const tt__table *t, int width) {
@@ -158,7 +164,7 @@ tt_status tt__table_print(const tt__table *t, int width) {
     layout l = {.limit = width > 0 ? (size_t)width : 0, .colour = tt__table_colour(width)};
     const char *titles[TT__TABLE_COLUMNS_MAX];
     bool titled = false;
-    l.below = measure(t, l.widths, l.limit);
+    measure(t, &l);
     for (size_t c = 0; c < t->n_columns; c++) {
         titles[c] = t->columns[c].title;
         titled = titled || *titles[c];

@@ -17,7 +17,7 @@ enum { TT__TABLE_COLUMNS_MAX = 16 };
 typedef enum tt__fit {
     TT__KEEP,
     TT__WRAP,  /* wrap at blanks; one column at most */
-    TT__BELOW, /* go to lines of its own below each row, with all others of this kind */
+    TT__BELOW, /* go to lines of its own below each row, the widest of this kind first */
 } tt__fit;
 
 typedef struct tt__column {
