@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -148,6 +149,41 @@ def check_choices(kernels):
     assert (here / "mine.h").read_text() == "/* mine */\n" and not (here / "mine.c").exists()
 
 
+def check_values(kernels):
+    """Parameters for those who compile a kernel themselves."""
+    one = ["export", "--db", "store.db", "--kernel", kernels["saxpy"], "--problem", "n=1000", "--format"]
+    winner, = json.loads(run(tune, *one, "json"))["winners"]
+    launch, = winner["launches"]
+    assert winner["n"] == 1000 and launch["kernel"] == "saxpy" and "-DELEM_SIZE=4" in winner["options"]
+    assert [a["name"] for a in winner["arguments"]] == ["x", "y", "a"] and winner["arguments"][0]["bytes"] == 4000
+    run(tune, *one, "header", "--output", "saxpy_n.h")
+    names = sorted(name for name in winner["config"] if f"-D{name}=" in " ".join(winner["options"]))
+    assert names and "PER_SM" in winner["config"] and "PER_SM" not in names  # an argument of the kernel
+    values = ", ".join(["TUNED_PER_SM", "sizeof(elem)", "SAXPY_GRID", "SAXPY_BLOCK", "SAXPY_SHARED_BYTES",
+                        *(n for n in names if isinstance(winner["config"][n], int))])
+    expected = [winner["config"]["PER_SM"], 4, *launch["grid"], *launch["block"], launch["shared_bytes"],
+                *(winner["config"][n] for n in names if isinstance(winner["config"][n], int))]
+    (here / "values.c").write_text(f"#include <stdio.h>\nint main(void) {{ long v[] = {{ {values} }};\n"
+                                   "for (unsigned i = 0; i < sizeof v / sizeof *v; i++) printf(\"%ld \", v[i]); return 0; }\n")
+    run(*cc.split(), "-include", "saxpy_n.h", "values.c", "-o", "values")
+    assert list(map(int, run(here / "values").split())) == expected
+    if nvcc := shutil.which("nvcc"):
+        run(nvcc, "-include", "saxpy_n.h", "-ptx", kernels["saxpy"], "-o", "saxpy.ptx")
+    assert "a header is of one problem" in run(tune, "export", "--db", "store.db", "--format", "header", code=2)
+    best = ["best", "--db", "store.db", *GPU, "--kernel", kernels["saxpy"], "--problem", "n=1000", "--get"]
+    assert run(tune, *best, "VEC") == f"{winner['config']['VEC']}\n"
+    assert '--get VE: the configuration of saxpy is "VEC=' in run(tune, *best, "VE", code=2)
+    # Two GPUs: the compiler is told which.
+    if stand_ins:
+        other = os.environ | {"HOSTCUDA_CC": "80", "HOSTCUDA_NAME": "another card"}
+        run(tune, "--kernel", kernels["saxpy"], "--problem", "n=1000", "--db", "store.db", "--max-trials", "2", "--quiet", env=other)
+        run(tune, *one, "header", "--output", "saxpy_n.h")
+        assert "define one of TUNED_FOR_ANOTHER_CARD, TUNED_FOR_HOSTCUDA" in run(*cc.split(), "-include", "saxpy_n.h", "values.c", code=1)
+        run(*cc.split(), "-DTUNED_FOR_HOSTCUDA", "-include", "saxpy_n.h", "values.c", "-o", "values")
+        assert list(map(int, run(here / "values").split())) == expected
+        assert len(json.loads(run(tune, *one, "json"))["winners"]) == 2
+
+
 def listed(kernels):
     """Every problem: the words of the command line, those of its operation, and the end of its row."""
     for values, words in MATRICES:
@@ -204,10 +240,11 @@ with tempfile.TemporaryDirectory() as folder:
     run(tune, "export", "--format", "c", "--output", "tuned.c", "--db", "store.db", *templates)
     assert (here / "tuned.c").read_bytes() == first
 
-    flags = [f"-I{folder}", f"-I{root}/include", *includes]
+    flags = ["-isystem", folder, "-isystem", root / "include", *includes]
     for compiler, standard in ((cc.split(), "c99"), (CXX, "c++17"), (CXX, "c++11")):
         language = "c++" if "++" in standard else "c"
-        run(*compiler, "-x", language, f"-std={standard}", *WARNINGS, *flags, "-c", "tuned.c", "-o", f"{standard}.o")
+        plain = [f"-I{flag}" for flag in flags if flag != "-isystem"]  # not as a system's header: cuda.h warns, too
+        run(*compiler, "-x", language, f"-std={standard}", *WARNINGS, *plain, "-c", "tuned.c", "-o", f"{standard}.o")
     run(*cc.split(), "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", *flags, root / "tests/cli/export_program.c",
         "-c", "-o", "program.o")
     libraries = [library, *CUDA, "-lpthread", f"-Wl,-rpath,{library.parent}"]
@@ -227,4 +264,5 @@ with tempfile.TemporaryDirectory() as folder:
     if stand_ins:
         check_other_gpus()
     check_choices(kernels)
+    check_values(kernels)
 print(f"{len(rows)} problems, {len(first) / 1e3:.0f} KB")

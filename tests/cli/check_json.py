@@ -97,9 +97,9 @@ def members(rule, at):
     return found | (members(rule["items"], at) if "items" in rule else set())
 
 
-# What needs a power meter, counters, a failed search or an estimated space. The tests `joules`, `planted` and `report` look at them.
+# What needs a power meter, counters, clusters, a failed search or an estimated space. Other tests look at them.
 ELSEWHERE = re.compile(r"check\.estimated|explain\.(why_no_energy|configs\.(celsius|idle_watts|joules|instructions))|"
-                       r"report\.(changes|gpus\.problems)\.(unverified|warm|energies)|report\.gpus\.unsolved")
+                       r"export\.winners\.launches\.(cooperative|cluster)|report\.(changes|gpus\.problems)\.(unverified|warm|energies)|report\.gpus\.unsolved")
 
 
 def run(*arguments, host=False, codes=(0,)):
@@ -114,9 +114,9 @@ def run(*arguments, host=False, codes=(0,)):
 def main():
     wrong, seen = [], set()
 
-    def look(name, *arguments, **how):
+    def look(name, *arguments, form=("--json",), **how):
         seen.add(name)
-        wrong.extend(check(json.loads(run(*arguments, "--json", **how)), schema["$defs"][name], name, name))
+        wrong.extend(check(json.loads(run(*arguments, *form, **how)), schema["$defs"][name], name, name))
 
     with tempfile.TemporaryDirectory() as folder:
         db, kernel = os.path.join(folder, "store.db"), os.path.join(folder, "scale.cu")
@@ -134,6 +134,8 @@ def main():
         run("import", recording, "--db", db)
         look("best", "best", *own, "--warm", host=True)
         look("best", "best", "--size", "4096", "--gpu", "h200", "--db", db)
+        look("export", "export", "--size", "4096", "--db", db, form=("--format", "json"))
+        look("export", "export", *own, "--problem", "n=1000,warm", form=("--format", "json"))
         look("study", "study", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
         look("list", "list", "--db", db)
         asked = os.path.join(folder, "asked.jsonl")

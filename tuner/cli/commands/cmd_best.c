@@ -85,7 +85,21 @@ static int print_text(const tt_choice *c, const char *problem, const char *gpu, 
     return tt__cli_fail(status);
 }
 
+/* For a script: the value of one parameter. */
+static int print_parameter(const tt_choice *c, const char *name) {
+    const size_t n = strlen(name);
+    for (const char *at = c->config; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strncmp(at, name, n) == 0 && at[n] == '=') {
+            printf("%.*s\n", (int)strcspn(at + n + 1, " "), at + n + 1);
+            return TT__EXIT_OK;
+        }
+    return tt__cli_fail(tt__fail(TT_E_INVALID, "--get %s: the configuration of %s is \"%s\"", name, c->kernel,
+                                 c->config));
+}
+
 static tt_status check(const tt__cli_args *args) {
+    if (args->get && args->json)
+        return tt__fail(TT_E_INVALID, "--get %s and --json: one or the other", args->get);
     return tt__cli_check_one(args, "best", "answers for one");
 }
 
@@ -115,6 +129,7 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt__ladder(ctx, q.templates, &gpu, &q.problem, &choice, NULL);
     int code = status != TT_OK ? tt__cli_fail(tt__cli_reword(status, args))
+               : args->get     ? print_parameter(&choice, args->get)
                : args->json    ? print_json(&choice, &problems.items[0], gpu.name, args)
                                : print_text(&choice, tt__problem_text(problem, &q.problem),
                                             tt__gpu_text(name, &gpu), args);
@@ -129,6 +144,7 @@ static const tt__cli_option options[] = {
     TT__OPTS_OPERATION,
     TT__OPT_TEMPLATE,
     TT__OPT_GPU("a GPU as in \"tune list\", or a part of its name; default the\nfirst device here"),
+    TT__TEXT("get", "PARAMETER", get, "print the value of this parameter alone"),
     TT__TEXT("lock", "FILE", lock, "only this file of \"tune lock\" answers"),
     TT__OPT_DB,
     TT__OPT_JSON,

@@ -14,8 +14,20 @@ static bool is_cache(const tt__cli_args *args) {
     return args->format && strcmp(args->format, "kernel-tuner-cache") == 0;
 }
 
-static bool is_c(const tt__cli_args *args) {
-    return args->format && strcmp(args->format, "c") == 0;
+/* What is written of winners. */
+static const struct format {
+    const char *name;
+    bool code;
+    tt_status (*write)(tt__exports *exports, const tt__cli_args *args);
+} formats[] = {
+    {"c", true, tt__export_c}, {"header", false, tt__export_header}, {"json", false, tt__export_json}};
+
+/* NULL: it is of trials. */
+static const struct format *format_of(const tt__cli_args *args) {
+    for (size_t i = 0; args->format && i < TT__COUNT(formats); i++)
+        if (strcmp(args->format, formats[i].name) == 0)
+            return &formats[i];
+    return NULL;
 }
 
 typedef struct writing {
@@ -81,16 +93,15 @@ out:
     return status;
 }
 
-/* Says of code that runs on one architecture only. */
-static void warn(const tt__exports *exports) {
-    for (size_t i = 0; i < exports->n; i++) {
+/* Says of code that runs on one architecture only, and what is left out. */
+static void warn(const tt__exports *exports, bool code) {
+    for (size_t i = 0; i < exports->n && code; i++) {
         const tt__exported *x = &exports->items[i];
-        if (!x->code.ptx.len)
-            tt__cli_say(stderr,
-                        "tune: the %s runs on GPUs of compute capability %d.%d only, without PTX: %s\n",
-                        x->problem.op, x->gpu.cc / 10, x->gpu.cc % 10, x->code.no_ptx);
-        if (!x->code.ptx.len)
-            break;
+        if (x->code.ptx.len)
+            continue;
+        tt__cli_say(stderr, "tune: the %s runs on GPUs of compute capability %d.%d only, without PTX: %s\n",
+                    x->problem.op, x->gpu.cc / 10, x->gpu.cc % 10, x->code.no_ptx);
+        break;
     }
     if (exports->n_left_out)
         tt__cli_say(stderr, "tune: %s left out, because their kernels' files are not named (--template):%s\n",
@@ -98,19 +109,20 @@ static void warn(const tt__exports *exports) {
                     tt__str_text(&exports->left_out));
 }
 
-static tt_status export_c(const tt__cli_args *args) {
+static tt_status export_winners(const tt__cli_args *args) {
+    const struct format *format = format_of(args);
     tt__exports exports;
-    tt_status status = tt__exports_open(&exports, args);
+    tt_status status = tt__exports_open(&exports, args, format->code);
     if (status == TT_OK)
-        status = tt__export_c(&exports, args);
+        status = format->write(&exports, args);
     if (status == TT_OK)
-        warn(&exports);
+        warn(&exports, format->code);
     tt__exports_close(&exports);
     return status;
 }
 
 /* Options of winners, and those of trials. */
-static tt_status check_c(const tt__cli_args *args) {
+static tt_status check_winners(const tt__cli_args *args) {
     tt__cli_args problems = *args;
     problems.kernel_file = args->kernel;
     problems.n_templates = 0; /* which --kernel does without elsewhere */
@@ -122,18 +134,21 @@ static tt_status check_c(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID, "--lock %s and --db %s: one or the other", args->lock, args->db);
     if (args->kernel && !tt__cli_is_file(args->kernel))
         return tt__fail(TT_E_INVALID, "--kernel %s: name a kernel's file, as in saxpy.cu", args->kernel);
-    return args->output ? TT_OK : tt__fail(TT_E_INVALID, "where to? give --output FILE.c");
+    return args->output || strcmp(args->format, "c") != 0
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "where to? give --output FILE.c");
 }
 
 static tt_status check(const tt__cli_args *args) {
     TT_TRY(tt__sharing_check_output(args, args->output));
-    if (is_c(args))
-        return check_c(args);
+    if (format_of(args))
+        return check_winners(args);
     if (args->format && !is_cache(args) && strcmp(args->format, "t4") != 0)
-        return tt__fail(TT_E_INVALID, "--format %s: expected t4 (the default), kernel-tuner-cache or c",
+        return tt__fail(TT_E_INVALID,
+                        "--format %s: expected t4 (the default), kernel-tuner-cache, c, header or json",
                         args->format);
     if (args->permute || args->lock)
-        return tt__fail(TT_E_INVALID, "%s is for --format c: leave it out",
+        return tt__fail(TT_E_INVALID, "%s is for winners (--format c, header or json): leave it out",
                         args->permute ? "--permute" : "--lock");
     if (is_cache(args) && args->commit)
         return tt__fail(TT_E_INVALID, "a cache file of Kernel Tuner has no place for --commit: leave it out");
@@ -145,7 +160,9 @@ static tt_status check(const tt__cli_args *args) {
 }
 
 static int run(const tt__cli_args *args) {
-    return tt__cli_fail(is_c(args) ? export_c(args) : args->database ? export_database(args) : export(args));
+    return tt__cli_fail(format_of(args)  ? export_winners(args)
+                        : args->database ? export_database(args)
+                                         : export(args));
 }
 
 static const tt__cli_option options[] = {
@@ -155,7 +172,7 @@ static const tt__cli_option options[] = {
     TT__TEXT("format", "NAME", format,
              "t4 (the default); kernel-tuner-cache: a cache file of Kernel\nTuner, of one kernel and one "
              "problem; c: winners with their code\nas a C file and its header, for programs without "
-             "tiletune"),
+             "tiletune;\nheader: their parameters as macros; json: all but their code"),
     TT__TEXT("kernel", "NAME|FILE.cu", kernel, "only of this kernel template, or kernel of yours"),
     TT__TEXT("op", "NAME", op, "only of this operation"),
     TT__OPT_PROBLEM,

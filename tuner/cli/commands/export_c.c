@@ -708,7 +708,7 @@ out:
     return status;
 }
 
-tt_status tt__export_c(const tt__exports *exports, const tt__cli_args *args) {
+tt_status tt__export_c(tt__exports *exports, const tt__cli_args *args) {
     writing w = {.exports = exports};
     tt_status status;
     TT_GOTO(name_files(&w, args->output));

@@ -8,7 +8,8 @@
 
 #include "api/problem.h"
 #include "base/grow.h"
-#include "dispatch/knowledge.h"
+#include "dispatch/ladder.h"
+#include "dispatch/layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
@@ -154,7 +155,7 @@ static tt_status find_winner(tt__exported *x, const tt_ctx *ctx) {
     return TT_OK;
 }
 
-static const char *how_verified(const tt__exported *x) {
+const char *tt__exported_verified(const tt__exported *x) {
     const tt__operation *op = x->op;
     bool exact = op->tolerance.line == 0;
     for (size_t i = 0; i < op->n_operands; i++)
@@ -175,7 +176,7 @@ tt_status tt__exported_about(tt__str *out, const tt__exported *x) {
     tt__str_addf(out, "%s on %s, driver %s, NVRTC %s, %s; %s", tt__cli_time(w->time_us).text,
                  tt__gpu_text(gpu, &x->gpu), w->env.driver[0] ? w->env.driver : "unknown",
                  w->env.nvrtc[0] ? w->env.nvrtc : "unknown", tt__cli_when(TT__WHEN_ISO, w->unix_ms).text,
-                 how_verified(x));
+                 tt__exported_verified(x));
     if (strcmp(w->source, "measured") != 0)
         tt__str_addf(out, "; %s", w->source);
     if (x->program[0])
@@ -188,11 +189,14 @@ tt_status tt__exported_about(tt__str *out, const tt__exported *x) {
 /* ---- All ------------------------------------------------------------------------------------------------
  */
 
-static tt_status make_code(tt__exported *x, tt_ctx *ctx) {
+static tt_status choose(tt__exported *x, tt_ctx *ctx, bool code) {
     char problem[TT__PROBLEM_TEXT_MAX], gpu[TT__GPU_TEXT_MAX];
     /* For a named GPU, the driver of this machine is not compared. */
     tt__copy(ctx->gpu_name, sizeof ctx->gpu_name, tt__gpu_text(gpu, &x->gpu));
-    TT_TRY(tt__plan_code_make(&x->code, ctx, &ctx->templates, &x->gpu, &x->problem));
+    x->code.choice.size = sizeof x->code.choice;
+    TT_TRY(code
+               ? tt__plan_code_make(&x->code, ctx, &ctx->templates, &x->gpu, &x->problem)
+               : tt__ladder(ctx, &ctx->templates, &x->gpu, &x->problem, &x->code.choice, &x->code.candidate));
     if (x->code.choice.match > TT_MATCH_STALE)
         return tt__fail(TT_E_NO_WINNER, "there is no winner for the %s of %s on %s: tune it first",
                         x->problem.op, tt__problem_text(problem, &x->problem), gpu);
@@ -249,12 +253,12 @@ static tt_status find_all(tt__exports *out, const tt__cli_args *args) {
                            : tt__fail(TT_E_NO_WINNER, "there is no winner to export: tune something first");
 }
 
-tt_status tt__exports_open(tt__exports *out, const tt__cli_args *args) {
+tt_status tt__exports_open(tt__exports *out, const tt__cli_args *args, bool code) {
     *out = (tt__exports){0};
     TT_TRY(find_all(out, args));
     qsort(out->items, out->n, sizeof *out->items, by_problem);
     for (size_t i = 0; i < out->n; i++)
-        TT_TRY(make_code(&out->items[i], out->ctx));
+        TT_TRY(choose(&out->items[i], out->ctx, code));
     return TT_OK;
 }
 

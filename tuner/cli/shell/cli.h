@@ -63,7 +63,7 @@ typedef struct tt__cli_args {
     tt_permutation permutation;
     bool unverified, transpose;
     const char *db, *lock, *gpu, *output, *commit, *database, *kernel, *against, *collected;
-    const char *format;
+    const char *format, *get;
     int cc; /* 80 is 8.0; 0: not given */
     tt__objective objective;
     bool energy, stale, finals, other_gpus, all, dry_run, shipped;
