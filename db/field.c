@@ -196,8 +196,9 @@ tt_status tt__check_problem(const tt__problem *p) {
                 return tt__fail(TT_E_INVALID, "%s is there twice", s->name);
         if ((unsigned)s->type >= TT__TYPE_COUNT)
             return tt__fail(TT_E_INVALID, "%s is type %d: there is no such type", s->name, (int)s->type);
-        if (s->type == TT__TYPE_NONE && (s->number < 1 || s->number > most))
-            return tt__fail(TT_E_INVALID, "%s is %lld: expected 1 to 2^44", s->name, (long long)s->number);
+        if (s->type == TT__TYPE_NONE && (s->number < tt__problem_least(p, s->name) || s->number > most))
+            return tt__fail(TT_E_INVALID, "%s is %lld: expected %lld to 2^44", s->name, (long long)s->number,
+                            (long long)tt__problem_least(p, s->name));
     }
     return TT_OK;
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/field.h"
 #include "db/exchange/import.h"
+#include "db/field.h"
 
 #define T44 17592186044416.0
 
@@ -45,8 +45,8 @@ static tt_status read_setting(const tt__member *v, tt__problem *p) {
     }
     if (strcmp(v->type, "integer") != 0)
         return tt__fail(TT_E_INVALID, "%s is %s: expected an integer or an element type", v->key, v->type);
-    if (!(v->number >= 1 && v->number <= T44))
-        return tt__fail(TT_E_INVALID, "%s is %.40s: expected 1 to 2^44", v->key, v->json);
+    if (!(v->number >= TT__NUMBER_LEAST && v->number <= T44))
+        return tt__fail(TT_E_INVALID, "%s is %.40s: expected -1 to 2^44", v->key, v->json);
     s->number = (int64_t)v->number;
     return TT_OK;
 }
@@ -166,7 +166,8 @@ static tt_status from_variables(char *text, tt__problem *out) {
         tt__type type = tt__type_named(value, strlen(value));
         if (type != TT__TYPE_NONE)
             tt__problem_set_type(out, at, type);
-        else if (strlen(value) < 16 && strspn(value, "0123456789") == strlen(value))
+        else if (strcmp(value, "-1") == 0 ||
+                 (strlen(value) < 16 && strspn(value, "0123456789") == strlen(value)))
             tt__problem_set(out, at, strtoll(value, NULL, 10));
         else
             return tt__fail(TT_E_INVALID, "op has %.80s=%.40s: expected a number or an element type", at,

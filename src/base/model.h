@@ -124,7 +124,7 @@ typedef struct tt__pass {
     int16_t swap[2];           /* operands that change places after each launch; equal: none do */
     bool off;                  /* not launched at all */
     bool joins;                /* it is in the loop of the pass above: launched after it in each turn */
-    bool early; /* may begin before the previous kernel has ended, and waits for it on the device */
+    bool early;         /* may begin before the previous kernel has ended, and waits for it on the device */
     bool cooperative;   /* all blocks are on the device at once, so they can wait for each other */
     uint8_t cluster[3]; /* blocks of a cluster; 0: as the code says */
 } tt__pass;

@@ -2,6 +2,7 @@
 #include "base/problem.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,15 @@ void tt__problem_set_type(tt__problem *p, const char *name, tt__type type) {
     s->number = 0;
 }
 
+int64_t tt__problem_least(const tt__problem *p, const char *name) {
+    const bool is_size = strcmp(name, "elem_size") == 0 || strcmp(name, "align") == 0;
+    return tt__problem_is_users(p) && !is_size ? TT__NUMBER_LEAST : 1;
+}
+
+double tt__number_log(int64_t number) {
+    return number > 0 ? log2((double)number) : (double)(number - 1);
+}
+
 double tt__problem_gbps(const tt__problem *p, double time_us) {
     return time_us > 0 ? p->moved_bytes / time_us * 1e-3 : 0;
 }
@@ -124,7 +134,7 @@ static bool take_setting(tt__problem *p, const char *at, size_t n) {
     memcpy(s->name, at, name);
     if (tt__is_integer(sign + 1, value)) {
         s->number = strtoll(sign + 1, NULL, 10);
-        return s->number >= 1;
+        return s->number >= tt__problem_least(p, s->name);
     }
     s->type = tt__type_named(sign + 1, value);
     return s->type != TT__TYPE_NONE;

@@ -17,7 +17,10 @@
 #include "base/str.h"
 #include "base/type.h"
 
-/* The value of a variable: a number of at least 1, or an element type. */
+/* Of the numbers of problems. Most variables start at 1; 0 and -1 are for flags and the like. */
+enum { TT__NUMBER_LEAST = -1 };
+
+/* The value of a variable: a number of at least TT__NUMBER_LEAST, or an element type. */
 typedef struct tt__setting {
     char name[TT__NAME_MAX];
     tt__type type; /* TT__TYPE_NONE: a number */
@@ -59,6 +62,13 @@ int64_t tt__problem_number(const tt__problem *p, const char *name, int64_t other
  */
 void tt__problem_set(tt__problem *p, const char *name, int64_t number);
 void tt__problem_set_type(tt__problem *p, const char *name, tt__type type);
+
+/* The least number that a problem's variable of this name may have. Those of built-in operations are sizes. */
+int64_t tt__problem_least(const tt__problem *p, const char *name);
+
+/* A number on a scale on which two that are a doubling apart are 1 apart. 0 and -1 are one and two below 1.
+ */
+double tt__number_log(int64_t number);
 
 /* GB/s (10^9 bytes); 0: unknown. */
 double tt__problem_gbps(const tt__problem *p, double time_us);

@@ -46,19 +46,15 @@ bool tt__rule_is_for(const tt__rule *r, const tt__problem *p) {
     return true;
 }
 
-static float log_of(double number) {
-    return number > 1 ? (float)log2(number) : 0;
-}
-
 static void finish_point(tt__rule_point *p, const tt__rule *r) {
     const int elem_size = tt__problem_elem_size(&r->group);
     for (int i = 0; i < r->n_axes; i++) {
-        p->logs[i] = log_of((double)p->values[i]);
+        p->logs[i] = (float)tt__number_log(p->values[i]);
         p->factors[i] = 0;
         for (int64_t v = p->values[i] * elem_size; p->factors[i] < factors_2 && v % 2 == 0; v /= 2)
             p->factors[i]++;
     }
-    p->logs[r->n_axes] = log_of(p->moved_bytes);
+    p->logs[r->n_axes] = p->moved_bytes > 1 ? (float)log2(p->moved_bytes) : 0;
 }
 
 void tt__rule_point_of(tt__rule_point *out, const tt__rule *r, const tt__problem *p) {
@@ -229,14 +225,16 @@ static bool take_losses(tt__rule *r, tt__rule_point *p, const char **at) {
 }
 
 static bool take_point(tt__rule *r, tt__rule_point *p, const char **at) {
-    double number;
     *p = (tt__rule_point){0};
     if (!take_number(at, 1e15, &p->moved_bytes))
         return false;
     for (int i = 0; i < r->n_axes; i++) {
-        if (!take_number(at, (double)(INT64_C(1) << 44), &number) || number < 1)
+        char word[32];
+        if (!take_word(at, word, sizeof word) || !tt__is_integer(word, strlen(word)))
             return false;
-        p->values[i] = (int64_t)number;
+        p->values[i] = strtoll(word, NULL, 10);
+        if (p->values[i] < tt__problem_least(&r->group, r->axes[i].name) || p->values[i] > INT64_C(1) << 44)
+            return false;
     }
     finish_point(p, r);
     return take_losses(r, p, at);

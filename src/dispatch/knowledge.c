@@ -232,13 +232,19 @@ static tt_status keep_form(reading *r, uint32_t *out, const tt__problem *p) {
     return TT_OK;
 }
 
+/* Types are below all numbers. */
 static int64_t packed(const tt__setting *s) {
-    return s->type == TT__TYPE_NONE ? s->number : -(int64_t)s->type;
+    return s->type == TT__TYPE_NONE ? s->number : TT__NUMBER_LEAST - (int64_t)s->type;
 }
 
-/* Logarithms of numbers are not below 0. */
+static void unpack(tt__setting *out, int64_t value) {
+    const bool is_type = value < TT__NUMBER_LEAST;
+    out->type = is_type ? (tt__type)(TT__NUMBER_LEAST - value) : TT__TYPE_NONE;
+    out->number = is_type ? 0 : value;
+}
+
 static float log_of(int64_t value) {
-    return value > 0 ? log2f((float)value) : (float)value;
+    return (float)tt__number_log(value);
 }
 
 static bool is_problem(const tt__snapshot *k, const known_problem *known, const tt__problem *p,
@@ -687,11 +693,8 @@ static void fetch(const tt__snapshot *k, uint32_t at, tt__winner *out) {
     out->problem.warm = p->warm;
     out->problem.unverified = p->unverified;
     out->problem.moved_bytes = p->moved_bytes;
-    for (int i = 0; i < out->problem.n; i++) {
-        const int64_t value = k->values[p->values + (size_t)i];
-        out->problem.settings[i].type = value < 0 ? (tt__type)-value : TT__TYPE_NONE;
-        out->problem.settings[i].number = value < 0 ? 0 : value;
-    }
+    for (int i = 0; i < out->problem.n; i++)
+        unpack(&out->problem.settings[i], k->values[p->values + (size_t)i]);
     tt__copy(out->kernel, sizeof out->kernel, k->texts + w->kernel);
     tt__copy(out->hash, sizeof out->hash, k->texts + w->hash);
     tt__copy(out->config, sizeof out->config, k->texts + w->config);
@@ -799,7 +802,7 @@ static double exactly(const search *s, const int64_t *values) {
         if (value != a->value)
             far += a->same   ? (double)INFINITY
                    : a->type ? a->weight
-                             : a->weight * fabs(log2((double)a->value / (double)value));
+                             : a->weight * fabs(tt__number_log(a->value) - tt__number_log(value));
     }
     return far;
 }

@@ -362,7 +362,7 @@ static void test_reference_default(void **state) {
     expect(0, "4 of 4 configurations tried, 2 failed", by_default, "");
     expect(2, "`per configuration` belongs below a `reference`",
            changed(by_default, "options   -w", "per configuration"), "");
-    expect(2, "a second `reference`, the first is in line 18",
+    expect(2, "`reference default` stands alone: take it or the other `reference` away",
            changed(by_default, "options   -w", "reference first\n//@ block 1\n//@ grid 1\n//@ args y, x"),
            "");
     expect(2, "a second `block`, the first is in line 12", changed(by_default, "options   -w", "block 1"),

@@ -213,8 +213,8 @@ static void test_tensor_maps(void **state) {
         {1, "no configuration is legal for it", NULL, NULL, "T=u8,cols=100", NULL},
     };
     static const one_case refused[] = {
-        {2, "`rows + 1` makes a tensor map of 9696 elements, and x has 9600", "(cols, rows)", "(cols, rows + 1)",
-         NULL, NULL},
+        {2, "`rows + 1` makes a tensor map of 9696 elements, and x has 9600", "(cols, rows)",
+         "(cols, rows + 1)", NULL, NULL},
         {2, "k.cu:9:15: map has no box, the part of the buffer that one copy moves", "box (BX, 4)", "", NULL,
          NULL},
         {2, "k.cu:9:38: 1 values, expected 2, one for each dimension", "(BX, 4)", "(BX)", NULL, NULL},
@@ -230,7 +230,8 @@ static void test_tensor_maps(void **state) {
         {2, "`tensormap` has an empty expression", "swizzle SWIZZLE l2 128 fill nan", "swizzle", NULL, NULL},
         {2, "`48` is 48, expected 0, 32, 64 or 128", "swizzle SWIZZLE", "swizzle 48", NULL, NULL},
         {2,
-         "`cols + 1` makes rows that are 388 bytes apart, expected a multiple of 16 below 2^40: give `strides`",
+         "`cols + 1` makes rows that are 388 bytes apart, expected a multiple of 16 below 2^40: give "
+         "`strides`",
          "(cols, rows)", "(cols + 1, rows - 1)", NULL, NULL},
         {2, "x is an operand, choose another name", "tensormap map", "tensormap x", NULL, NULL},
         {2, "moved takes a CUtensorMap: make one with a line such as //@ tensormap map x", "y, map, i32",
@@ -339,6 +340,41 @@ static const char turns[] = "//@ kernel    note\n"
                             "    for (int k = START; *at < n; k = NEXT(k)) y[(*at)++] = k;\n"
                             "}\n";
 
+/* A reference of several launches: the second does what the first leaves. */
+static const one_case references[] = {
+    {0, "2 of 2 configurations tried, 0 failed", NULL, NULL, NULL, NULL},
+    {1, "wrong_result", "//@ grid      4\n", "//@ grid      3\n", NULL, NULL},
+    {2, "`reference default` stands alone", "reference half", "reference default\n//@ reference half", NULL,
+     NULL},
+    {2, "twice is what is tuned, and cannot say itself what is right", "reference half", "reference twice",
+     NULL, NULL},
+};
+static const char in_halves[] = "//@ kernel    twice\n"
+                                "//@ problem   n 256\n"
+                                "//@ buffer    y f32 n inout\n"
+                                "//@ param     B 32 64\n"
+                                "//@ block     B\n"
+                                "//@ grid      n / B\n"
+                                "//@ args      y, i32 0\n"
+                                "//@ default   B=32\n"
+                                "//@ reference half\n"
+                                "//@ block     32\n"
+                                "//@ grid      4\n"
+                                "//@ args      y, i32 0\n"
+                                "//@ reference twice\n"
+                                "//@ block     B\n"
+                                "//@ grid      128 / B\n"
+                                "//@ args      y, i32 128\n"
+                                "extern \"C\" __global__ void twice(float *y, int from) { y[from + "
+                                "blockIdx.x * B + threadIdx.x] *= 2; }\n"
+                                "extern \"C\" __global__ void half(float *y, int from) { y[from + blockIdx.x "
+                                "* 32 + threadIdx.x] *= 2; }\n";
+
+static void test_references(void **state) {
+    (void)state;
+    EXPECT_ALL(in_halves, references);
+}
+
 static void test_loops(void **state) {
     (void)state;
     static const one_case elimination[] = {
@@ -392,11 +428,82 @@ static void test_loops(void **state) {
     }
 }
 
+/* Variables that are 0 and -1 in a search, the store, exports, replays and stores that were put together. */
+static const char flags[] =
+    "//@ kernel    flagged\n"
+    "//@ problem   window -1\n"
+    "//@ problem   causal 1 from 0\n"
+    "//@ problem   n 1000\n"
+    "//@ buffer    y f32 n inout\n"
+    "//@ param     B 32 64\n"
+    "//@ block     B\n"
+    "//@ grid      ceil_div(n, B)\n"
+    "//@ args      y, i32 window, i32 causal, i32 n\n"
+    "//@ default   B=32\n"
+    "//@ reference plain\n"
+    "//@ block     1\n"
+    "//@ grid      1\n"
+    "//@ args      y, i32 window, i32 causal, i32 n\n"
+    "extern \"C\" __global__ void flagged(float *y, int window, int causal, int n) {\n"
+    "    const int i = blockIdx.x * B + threadIdx.x;\n"
+    "    if (i < n && (window < 0 || i < window)) y[i] = causal ? y[i] + 1 : y[i] * 2;\n"
+    "}\n"
+    "extern \"C\" __global__ void plain(float *y, int window, int causal, int n) {\n"
+    "    for (int i = 0; i < n; i++) if (window < 0 || i < window) y[i] = causal ? y[i] + 1 : y[i] * 2;\n"
+    "}\n";
+
+/* Runs a line, in which @ stands for the folder. */
+static void says(int code, const char *expected, const char *line) {
+    char whole[1024];
+    size_t n = 0;
+    run_result r;
+    for (const char *at = line; *at; at++)
+        n += (size_t)(*at == '@' ? snprintf(whole + n, sizeof whole - n, "%s", folder)
+                                 : snprintf(whole + n, sizeof whole - n, "%c", *at));
+    run_tune(&r, &(run_spec){.timeout_s = 240}, whole);
+    assert_code(&r, code);
+    assert_has(&r, code ? r.err : r.out, expected);
+    run_free(&r);
+}
+
+static void test_flags(void **state) {
+    (void)state;
+    static const one_case refused[] = {
+        {2, "causal is -1: it must be a whole number of at least 0", NULL, NULL, "causal=-1", NULL},
+        {2, "window is -2: it must be a whole number of at least -1", NULL, NULL, "window=-2", NULL},
+        {2, "n is 0: it must be a whole number of at least 1", NULL, NULL, "n=0", NULL},
+        {2, "k.cu:3:29: causal is to start at '2', expected 0 or -1 (else it starts at 1)", "from 0",
+         "from 2", NULL, NULL},
+        {2, "grid `ceil_div(n, B)` is 0 for B=32 and window=-1, causal=1, n=0, expected an integer of 1",
+         "n 1000", "n 0", NULL, NULL},
+    };
+    EXPECT_ALL(flags, refused);
+    write_in(folder, "f.cu", flags);
+    says(0, "window=-1, causal=1, n=1000", "--kernel @/f.cu --db @/f.db");
+    says(0, "window=0, causal=0, n=1000", "--kernel @/f.cu --db @/f.db --problem window=0,causal=0");
+    says(0, "match          exact",
+         "best --kernel @/f.cu --db @/f.db --gpu hostcuda --problem window=0,causal=0");
+    says(0, "match          nearest",
+         "best --kernel @/f.cu --db @/f.db --gpu hostcuda --problem window=5,causal=0");
+    run_result r;
+    char line[256];
+    snprintf(line, sizeof line, "export --db %s/f.db --gpu hostcuda --output %s/f.json", folder, folder);
+    run_tune(&r, &(run_spec){.timeout_s = 240}, line);
+    assert_code(&r, 0);
+    run_free(&r);
+    says(0, "2 winners", "import @/f.json --db @/g.db");
+    says(0, "window=0, causal=0, n=1000", "list --db @/g.db");
+    says(0, "0 failed", "--device replay:@/f.json --kernel @/f.cu --problem window=0,causal=0");
+    says(0, "2 winners", "merge @/h.db @/f.db @/g.db");
+    says(0, "is whole: 1 GPU, 2 winners", "check --db @/h.db");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cooperative), cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_tensor_maps), cmocka_unit_test(test_buffers_in_structs),
-        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_loops),       cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_references),
     };
     return cmocka_run_group_tests_name("cli-launches", tests, enter, run_leave);
 }

@@ -200,6 +200,17 @@ static void kernels_of_ones_own(void **state) {
                 fail_msg("case %zu, anything %d: %g, expected %g", i, anything, got, want);
         }
     }
+    static const struct {
+        int64_t measured, wanted;
+        double far;
+    } flags[] = {{0, 0, 0}, {-1, -1, 0}, {0, -1, 1}, {-1, 0, 1},
+                 {0, 1, 1}, {-1, 1, 2},  {8, 0, 4},  {-1, 8, 5}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        tt__problem a = p, b = p;
+        tt__problem_set(&a, "n", flags[i].measured);
+        tt__problem_set(&b, "n", flags[i].wanted);
+        assert_float_equal(distance(&here, &a, &b, false, 64), flags[i].far, 1e-9);
+    }
     assert_true(distance(&newer, &p, &p, false, 3) < 0);
     assert_true(distance(&newer, &p, &p, true, 3) == 2.5);
     assert_true(distance(&here, &p, &unverified, false, 0) == 0); /* the other way round it does */

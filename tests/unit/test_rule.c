@@ -54,6 +54,7 @@ static void bad_text_is_refused(void **state) {
         {HEAD, "line 7"},
         {HEAD "at 1000000 352: 90 0 -\n", "line 7"},
         {HEAD "at 1000000 352 0: 90 0 -\n", "line 7"},
+        {HEAD "at 1000000 352 3.5: 90 0 -\n", "line 7"},
         {HEAD "at 1000000 352 355: 90 0\n", "line 7"},
         {HEAD "at 1000000 352 355: 90 0 99999\n", "line 7"},
         {HEAD "at 1000000 352 355: 90 0 - 4\n", "line 7"},

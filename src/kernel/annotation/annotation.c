@@ -334,7 +334,7 @@ static const struct {
     {"buffer", tt__read_buffer, OFTEN, DECLARES, "buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
     {"constant", tt__read_constant, OFTEN, DECLARES, "constant NAME TYPE LENGTH [DATA]"},
     {"scalar", tt__read_scalar, OFTEN, DECLARES, "scalar NAME TYPE VALUE"},
-    {"reference", tt__read_aside, ONCE, DECLARES, "reference KERNEL | reference default"},
+    {"reference", tt__read_aside, OFTEN, DECLARES, "reference KERNEL | reference default"},
     {"verify", tt__read_aside, ONCE, DECLARES, "verify KERNEL"},
     {"data", tt__read_aside, OFTEN, DECLARES, "data KERNEL"},
     {"per", tt__read_per, ONCE, DECLARES, "per configuration"},

@@ -231,23 +231,6 @@ tt_status tt__read_when(tt__reader *r, tt__span rest) {
     return tt__read_expr(r, &r->launch->when, rest);
 }
 
-/* Takes what stands before the first of these words off `rest`, which then begins after it. Returns its
- * index; `n`: none of them is there, and all of `rest` was taken. */
-static size_t take_until(tt__span *before, tt__span *rest, const char *const *words, size_t n) {
-    *before = *rest;
-    for (tt__span left = *rest; left.n > 0;) {
-        const tt__span word = tt__take_word(&left);
-        for (size_t k = 0; k < n; k++)
-            if (tt__span_is(word, words[k])) {
-                *before = tt__trim((tt__span){rest->at, (size_t)(word.at - rest->at)});
-                *rest = left;
-                return k;
-            }
-    }
-    rest->n = 0;
-    return n;
-}
-
 /* The kernel is launched in each turn of the loop of the kernel above. */
 static tt_status read_together(tt__reader *r, tt__span rest) {
     tt__geometry_expr *g = r->launch, *above = g - 1;
@@ -260,6 +243,14 @@ static tt_status read_together(tt__reader *r, tt__span rest) {
     g->joins = true;
     tt__copy(g->turn, sizeof g->turn, above->turn);
     return TT_OK;
+}
+
+/* The same, without the word that was found. */
+static size_t take_until(tt__span *before, tt__span *rest, const char *const *words, size_t n) {
+    const size_t k = tt__take_until(before, rest, words, n);
+    if (k < n)
+        tt__take_word(rest);
+    return k;
 }
 
 /* COUNT [as NAME [from START] [by STEP | times FACTOR | over DIVISOR]] */

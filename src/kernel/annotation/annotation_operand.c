@@ -60,24 +60,6 @@ static tt_status add_operand(tt__reader *r, tt__operand **out, tt__span *rest) {
 static const char *const inits[] = {"random", "uniform",     "normal", "zeros", "file",
                                     "sorted", "permutation", "index"}; /* in the order of tt__init */
 
-/* Removes the length from `rest`. It is an expression of any number of words, and ends before the first of
- * `words`. Returns the index of that word. `n`: there is none, and the length is all of `rest`. */
-static size_t take_length(tt__span *length, tt__span *rest, const char *const *words, size_t n) {
-    *length = *rest;
-    for (tt__span left = *rest; left.n > 0;) {
-        tt__span word = tt__take_word(&left);
-        for (size_t k = 0; k < n; k++)
-            if (tt__span_is(word, words[k])) {
-                size_t before = (size_t)(word.at - rest->at);
-                *length = tt__trim((tt__span){rest->at, before});
-                *rest = (tt__span){word.at, rest->n - before};
-                return k;
-            }
-    }
-    rest->n = 0;
-    return n;
-}
-
 /* The message for a missing direction. It may be misspelt. */
 static tt_status no_direction(tt__reader *r, const tt__operand *o, tt__span rest) {
     const char *meant = "";
@@ -203,7 +185,7 @@ tt_status tt__read_buffer(tt__reader *r, tt__span rest) {
     tt__operand *o;
     tt__span length;
     TT_TRY(add_operand(r, &o, &rest));
-    size_t direction = take_length(&length, &rest, tt__directions, TT__SCRATCH + 1);
+    size_t direction = tt__take_until(&length, &rest, tt__directions, TT__SCRATCH + 1);
     if (direction > TT__SCRATCH)
         return no_direction(r, o, length);
     o->direction = (tt__direction)direction;
@@ -224,7 +206,7 @@ tt_status tt__read_constant(tt__reader *r, tt__span rest) {
         words[n] = inits[n];
     for (size_t i = 0; i + 1 < operation->n_operands; i++)
         words[n++] = operation->operands[i].name;
-    take_length(&length, &rest, words, n);
+    tt__take_until(&length, &rest, words, n);
     TT_TRY(tt__read_expr(r, &o->count, length));
     return read_data(r, o, rest);
 }

@@ -39,6 +39,7 @@ static tt_status add_variable(tt__reader *r, tt__variable **out, tt__span *rest)
             return FAIL(r, rest->at, "%s says something of every problem, choose another name", reserved[i]);
     tt__take_word(rest);
     (*out)->weight = 1;
+    (*out)->least = 1;
     operation->n_variables++;
     return TT_OK;
 }
@@ -50,7 +51,18 @@ tt_status tt__read_problem(tt__reader *r, tt__span rest) {
         return TT_OK;
     if (rest.n == 0)
         return FAIL(r, rest.at, "%s has no default, expected: problem NAME VALUE", v->name);
-    return tt__read_expr(r, &v->value, rest);
+    static const char *const words[] = {"from"};
+    tt__span value;
+    if (tt__take_until(&value, &rest, words, 1) == 0) {
+        tt__take_word(&rest);
+        v->least = rest.n && tt__is_integer(rest.at, rest.n) ? atoi(rest.at) : 1;
+        if (v->least > 0 || v->least < TT__NUMBER_LEAST)
+            return FAIL(r, rest.at, "%s is to start at '%.*s', expected 0 or -1 (else it starts at 1)",
+                        v->name, SHOW(rest));
+    } else if (tt__span_is(value, "0") || tt__span_is(value, "-1")) {
+        v->least = TT__NUMBER_LEAST;
+    }
+    return tt__read_expr(r, &v->value, value);
 }
 
 const char *tt__type_meant(tt__span word) {
@@ -202,7 +214,10 @@ tt_status tt__read_aside(tt__reader *r, tt__span rest) {
     while (strcmp(r->keyword, tt__roles[role]) != 0)
         role++;
     tt__aside *a = &r->t->own->asides[role];
-    if (role == TT__REFERENCE && tt__span_is(rest, "default")) { /* its launches are known at the end */
+    const bool by_default = role == TT__REFERENCE && tt__span_is(rest, "default");
+    if (r->t->own->by_default ? role == TT__REFERENCE : by_default && a->n)
+        return FAIL(r, rest.at, "`reference default` stands alone: take it or the other `reference` away");
+    if (by_default) { /* its launches are known at the end */
         r->t->own->by_default = true;
         return TT_OK;
     }
@@ -221,7 +236,8 @@ tt_status tt__read_aside(tt__reader *r, tt__span rest) {
 tt_status tt__read_per(tt__reader *r, tt__span rest) {
     if (!tt__span_is(rest, "configuration"))
         return FAIL(r, rest.at, "found '%.*s', expected: per configuration", SHOW(rest));
-    if (r->launch != &r->t->own->asides[TT__REFERENCE].launches[0])
+    const tt__geometry_expr *first = r->t->own->asides[TT__REFERENCE].launches;
+    if (r->launch < first || r->launch >= first + TT__PASSES_MAX)
         return FAIL(r, rest.at, "`per configuration` belongs below a `reference`");
     r->t->own->per_config = true;
     return TT_OK;

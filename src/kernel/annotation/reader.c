@@ -48,6 +48,22 @@ bool tt__span_is(tt__span s, const char *word) {
     return tt__word_is(s.at, s.n, word);
 }
 
+size_t tt__take_until(tt__span *before, tt__span *rest, const char *const *words, size_t n) {
+    *before = *rest;
+    for (tt__span left = *rest; left.n > 0;) {
+        const tt__span word = tt__take_word(&left);
+        for (size_t k = 0; k < n; k++)
+            if (tt__span_is(word, words[k])) {
+                const size_t length = (size_t)(word.at - rest->at);
+                *before = tt__trim((tt__span){rest->at, length});
+                *rest = (tt__span){word.at, rest->n - length};
+                return k;
+            }
+    }
+    rest->n = 0;
+    return n;
+}
+
 tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {
     if (s.n == 0)
         return FAIL(r, s.at, "`%s` has an empty expression", r->keyword);

@@ -37,6 +37,10 @@ tt__span tt__take_word(tt__span *rest);
 /* Removes the text before the next comma outside parentheses from `rest`. False after the last item. */
 bool tt__take_item(tt__span *item, tt__span *rest);
 
+/* Removes what stands before the first of `words` from `rest`, which then begins with that word. Returns its
+ * index; `n`: none of them is there, and all of `rest` is before. */
+size_t tt__take_until(tt__span *before, tt__span *rest, const char *const *words, size_t n);
+
 tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s);
 /* Reads an identifier. The rest of the line is a remark. */
 tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest);

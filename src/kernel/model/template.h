@@ -136,6 +136,7 @@ typedef struct tt__map_expr {
 typedef struct tt__variable {
     char name[TT__NAME_MAX];
     tt__expr value; /* its default, from variables before it; not given: every problem must set it */
+    int least;      /* 1, or TT__NUMBER_LEAST for what is no size */
     size_t n_types; /* 0: a number */
     tt__type types[TT__TYPES_MAX]; /* the first is the default */
     double weight;                 /* adds so much to the distance of two problems per doubling */

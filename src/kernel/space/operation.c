@@ -84,7 +84,7 @@ tt_status tt__problem_offset(int *out, const tt__operation *op, const tt__proble
 /* ---- Distance ------------------------------------------------------------------------------------------ */
 
 static double doublings(int64_t a, int64_t b) {
-    return a == b ? 0 : fabs(log2((double)a / (double)b));
+    return a == b ? 0 : fabs(tt__number_log(a) - tt__number_log(b));
 }
 
 double tt__operation_distance(const tt__operation *op, const tt__problem *asked, const tt__problem *other,

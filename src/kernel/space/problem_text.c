@@ -72,9 +72,10 @@ static tt_status take_value(taken *k, const char *at, size_t n) {
     k->given[i] = true;
     if (v->n_types)
         return take_type(&k->values[i], v, value, n_value);
-    if (!tt__is_integer(value, n_value) || strtoll(value, NULL, 10) < 1)
-        return tt__fail(TT_E_INVALID, "%s is %.*s: it must be a whole number of at least 1%s", v->name,
-                        shown(n_value), value, n_value > 18 ? " and at most 9223372036854775807" : "");
+    if (!tt__is_integer(value, n_value) || strtoll(value, NULL, 10) < v->least)
+        return tt__fail(TT_E_INVALID, "%s is %.*s: it must be a whole number of at least %d%s", v->name,
+                        shown(n_value), value, v->least,
+                        n_value > 18 ? " and at most 9223372036854775807" : "");
     k->values[i] = strtoll(value, NULL, 10);
     return TT_OK;
 }
@@ -106,11 +107,11 @@ static tt_status default_value(int64_t *out, const tt__operation *op, const tt__
         return tt__fail(TT_E_INVALID, "%s has no default: give it as in %s=4096", v->name, v->name);
     tt__inputs_start(&in, t, facts, NULL);
     const tt__value value = tt__expr_value(&in, &v->value);
-    if (value.kind != TT__VALUE_INT || value.i < 1)
+    if (value.kind != TT__VALUE_INT || value.i < v->least)
         return tt__template_fail(
             t->path, v->value.line, v->value.column,
-            "the default of %s `%.200s` comes to %s, expected a whole number of at least 1", v->name,
-            v->value.text, tt__value_text(text, value));
+            "the default of %s `%.200s` comes to %s, expected a whole number of at least %d", v->name,
+            v->value.text, tt__value_text(text, value), v->least);
     *out = value.i;
     return TT_OK;
 }
