@@ -12,13 +12,17 @@ void tt__say_reads(tt__str *out, const tt__explain_facts *f) {
         tt__str_add(out, "Each value is moved once, but slowly: probably reads or writes are not coalesced.");
         return;
     }
-    tt__str_addf(out, "Reads are not coalesced: a request of a warp takes %.1f sectors where %.0f would do.",
+    tt__str_addf(out,
+                 "Reads are not coalesced: a request of a warp takes %.1f sectors where %.0f would do; let "
+                 "neighbouring lanes read neighbouring addresses.",
                  tt__m_part(tt__m_c(f, TT__C_LOAD_SECTORS), tt__m_c(f, TT__C_LOAD_REQUESTS)),
                  fmax(1, tt__m_load_width(f)));
 }
 
 void tt__say_writes(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(out, "Writes are not coalesced: a request of a warp takes %.1f sectors where %.0f would do.",
+    tt__str_addf(out,
+                 "Writes are not coalesced: a request of a warp takes %.1f sectors where %.0f would do; let "
+                 "neighbouring lanes write neighbouring addresses.",
                  tt__m_part(tt__m_c(f, TT__C_STORE_SECTORS), tt__m_c(f, TT__C_STORE_REQUESTS)),
                  fmax(1, tt__m_store_width(f)));
 }
@@ -42,19 +46,17 @@ void tt__say_banks(tt__str *out, const tt__explain_facts *f) {
 }
 
 void tt__say_registers(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(
-        out,
-        "%d registers a thread leave room for %.0f %% of an SM's warps, too few to hide the wait for "
-        "memory.",
-        f->regs, 100 * f->occupancy);
+    tt__str_addf(out,
+                 "%d registers a thread leave room for %.0f %% of an SM's warps, too few to hide the wait "
+                 "for memory; use fewer registers, or have more loads in flight.",
+                 f->regs, 100 * f->occupancy);
 }
 
 void tt__say_shared(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(
-        out,
-        "%.0f KB of shared memory a block leave room for %.0f %% of an SM's warps, too few to hide the "
-        "wait for memory.",
-        f->shared_bytes / 1024.0, 100 * f->occupancy);
+    tt__str_addf(out,
+                 "%.0f KB of shared memory a block leave room for %.0f %% of an SM's warps, too few to hide "
+                 "the wait for memory; use less, or have more loads in flight.",
+                 f->shared_bytes / 1024.0, 100 * f->occupancy);
 }
 
 void tt__say_spills(tt__str *out, const tt__explain_facts *f) {
@@ -73,9 +75,10 @@ void tt__say_arrays(tt__str *out, const tt__explain_facts *f) {
 }
 
 void tt__say_camping(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(
-        out, "One slice of the L2 cache gets %.1f times the average's accesses, and the others wait for it.",
-        tt__m_slices(f));
+    tt__str_addf(out,
+                 "One slice of the L2 cache gets %.1f times the average's accesses, and the others wait for "
+                 "it; spread accesses over more addresses.",
+                 tt__m_slices(f));
 }
 
 void tt__say_divergent(tt__str *out, const tt__explain_facts *f) {
@@ -84,29 +87,32 @@ void tt__say_divergent(tt__str *out, const tt__explain_facts *f) {
                     "There are many loops side by side: probably the lanes of a warp take several ways.");
         return;
     }
-    tt__str_addf(out, "Branches diverge: an instruction works for %.1f of the warp's 32 lanes.",
+    tt__str_addf(out,
+                 "Branches diverge: an instruction works for %.1f of the warp's 32 lanes; give work of one "
+                 "kind to a whole warp.",
                  tt__m_c(f, TT__C_LANES));
 }
 
 void tt__say_few(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(out, "%.0f block%s for %d SMs: the others have nothing to do.", f->blocks,
-                 f->blocks > 1 ? "s" : "", f->sm_count);
+    tt__str_addf(out,
+                 "%.0f block%s for %d SMs: the others have nothing to do; start more and smaller blocks.",
+                 f->blocks, f->blocks > 1 ? "s" : "", f->sm_count);
 }
 
 void tt__say_tail(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(
-        out,
-        "The last blocks run alone: %.0f blocks are %.2f waves, and an SM idles for %.0f %% of the time.",
-        f->blocks, tt__m_waves(f), 100 * (tt__facts_counted(f) ? tt__m_sm_idle(f) : tt__m_last_wave_idle(f)));
+    tt__str_addf(out,
+                 "The last blocks run alone: %.0f blocks are %.2f waves, and an SM idles for %.0f %% of the "
+                 "time; make blocks smaller, or their number a multiple of what fits.",
+                 f->blocks, tt__m_waves(f),
+                 100 * (tt__facts_counted(f) ? tt__m_sm_idle(f) : tt__m_last_wave_idle(f)));
 }
 
 void tt__say_atomics(tt__str *out, const tt__explain_facts *f) {
     if (tt__facts_counted(f))
-        tt__str_addf(
-            out,
-            "Atomics: %.0f %% of the requests to memory, and the busiest slice of the L2 cache gets %.1f "
-            "times the average.",
-            100 * tt__m_atomics(f), tt__m_slices(f));
+        tt__str_addf(out,
+                     "Atomics: %.0f %% of the requests to memory, and the busiest slice of the L2 cache gets "
+                     "%.1f times the average; add up in a block first.",
+                     100 * tt__m_atomics(f), tt__m_slices(f));
     else
         tt__str_add(out, "Atomics: threads wait for each other's; add up in a block first.");
 }
@@ -117,18 +123,18 @@ void tt__say_latency(tt__str *out, const tt__explain_facts *f) {
                      100 * tt__m_waves(f));
         return;
     }
-    tt__str_addf(
-        out,
-        "Latency: %.0f %% of the waiting is for loads, while memory works at %.0f %%; have more loads in "
-        "flight.",
-        100 * tt__m_waits(f, TT__C_STALL_LONG), 100 * tt__m_clamp(tt__m_memory_use(f)));
+    tt__str_addf(out,
+                 "Latency: %.0f %% of the waiting is for loads, while memory works at %.0f %%; have more "
+                 "loads in flight.",
+                 100 * tt__m_waits(f, TT__C_STALL_LONG), 100 * tt__m_clamp(tt__m_memory_use(f)));
 }
 
 void tt__say_thrash(tt__str *out, const tt__explain_facts *f) {
     if (tt__facts_counted(f))
-        tt__str_addf(
-            out, "Data is read %.1f times from memory, because the L2 cache has lost it before its next use.",
-            tt__m_part(tt__m_c(f, TT__C_DRAM_READ), f->in_bytes));
+        tt__str_addf(out,
+                     "Data is read %.1f times from memory, because the L2 cache has lost it before its next "
+                     "use; finish one part of it before the next.",
+                     tt__m_part(tt__m_c(f, TT__C_DRAM_READ), f->in_bytes));
     else
         tt__str_addf(
             out, "Threads read %.1f times as much as there is; if that is far apart, the L2 cache loses it.",
@@ -137,11 +143,11 @@ void tt__say_thrash(tt__str *out, const tt__explain_facts *f) {
 
 void tt__say_uncached(tt__str *out, const tt__explain_facts *f) {
     if (tt__facts_counted(f))
-        tt__str_addf(
-            out,
-            "Data is read %.1f times through the L2 cache, and the L1 cache serves %.0f %% of that; keep it "
-            "in shared memory.",
-            tt__m_part(tt__m_c(f, TT__C_LOAD_SECTORS) * SECTOR_BYTES, f->in_bytes), tt__m_c(f, TT__C_L1_HIT));
+        tt__str_addf(out,
+                     "Data is read %.1f times through the L2 cache, and the L1 cache serves %.0f %% of that; "
+                     "keep it in shared memory.",
+                     tt__m_part(tt__m_c(f, TT__C_LOAD_SECTORS) * SECTOR_BYTES, f->in_bytes),
+                     tt__m_c(f, TT__C_L1_HIT));
     else
         tt__str_addf(
             out,
@@ -151,7 +157,9 @@ void tt__say_uncached(tt__str *out, const tt__explain_facts *f) {
 
 void tt__say_barriers(tt__str *out, const tt__explain_facts *f) {
     if (tt__facts_counted(f))
-        tt__str_addf(out, "Barriers: %.0f %% of the waiting is at __syncthreads().",
+        tt__str_addf(out,
+                     "Barriers: %.0f %% of the waiting is at __syncthreads(); do more between two of them, "
+                     "or use smaller blocks.",
                      100 * tt__m_waits(f, TT__C_STALL_BARRIER));
     else
         tt__str_addf(out, "Barriers: one for each %.0f instructions.",
@@ -159,16 +167,17 @@ void tt__say_barriers(tt__str *out, const tt__explain_facts *f) {
 }
 
 void tt__say_host(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(
-        out,
-        "A launch of %.1f us is about what the GPU needs to start and end any kernel: do more in one, or use "
-        "a CUDA graph.",
-        tt__m_us_a_launch(f));
+    tt__str_addf(out,
+                 "A launch of %.1f us is about what the GPU needs to start and end any kernel: do more in "
+                 "one, or use a CUDA graph.",
+                 tt__m_us_a_launch(f));
 }
 
 void tt__say_tensor(tt__str *out, const tt__explain_facts *f) {
     (void)f;
-    tt__str_add(out, "Half precision is multiplied without tensor cores, which are many times as fast.");
+    tt__str_add(
+        out,
+        "Half precision is multiplied without tensor cores, which are many times as fast: use mma or wgmma.");
 }
 
 void tt__say_fp64(tt__str *out, const tt__explain_facts *f) {
@@ -200,11 +209,10 @@ void tt__say_tensor_bound(tt__str *out, const tt__explain_facts *f) {
 
 void tt__say_instructions(tt__str *out, const tt__explain_facts *f) {
     if (tt__facts_counted(f))
-        tt__str_addf(
-            out,
-            "Instructions are the limit: schedulers issue in %.0f %% of the cycles, the integer pipe works "
-            "at %.0f %%.",
-            tt__m_c(f, TT__C_ISSUED), tt__m_c(f, TT__C_PIPE_ALU));
+        tt__str_addf(out,
+                     "Instructions are the limit: schedulers issue in %.0f %% of the cycles, the integer "
+                     "pipe works at %.0f %%.",
+                     tt__m_c(f, TT__C_ISSUED), tt__m_c(f, TT__C_PIPE_ALU));
     else
         tt__str_add(
             out, "Instructions are probably the limit: few of them are arithmetic on numbers or move data.");
@@ -247,8 +255,7 @@ void tt__say_shared_atomics(tt__str *out, const tt__explain_facts *f) {
 void tt__say_uneven_blocks(tt__str *out, const tt__explain_facts *f) {
     tt__str_addf(out,
                  "Blocks have uneven work: the average SM works for %.0f %% of the time of the busiest, the "
-                 "least busy for %.0f %%; "
-                 "split long blocks, or let blocks fetch work.",
+                 "least busy for %.0f %%; split long blocks, or let blocks fetch work.",
                  100 * tt__m_part(tt__m_c(f, TT__C_SM_ACTIVE_AVG), tt__m_c(f, TT__C_SM_ACTIVE_MAX)),
                  100 * tt__m_part(tt__m_c(f, TT__C_SM_ACTIVE_MIN), tt__m_c(f, TT__C_SM_ACTIVE_MAX)));
 }
@@ -256,8 +263,7 @@ void tt__say_uneven_blocks(tt__str *out, const tt__explain_facts *f) {
 void tt__say_uneven_warps(tt__str *out, const tt__explain_facts *f) {
     tt__str_addf(out,
                  "The warps of a block have uneven work: %.0f %% of an SM's warps are there where %.0f %% "
-                 "have room, and %.0f %% of the "
-                 "waiting is at barriers; spread the work over all warps.",
+                 "have room, and %.0f %% of the waiting is at barriers; spread the work over all warps.",
                  tt__m_c(f, TT__C_OCCUPANCY), 100 * f->occupancy, 100 * tt__m_waits(f, TT__C_STALL_BARRIER));
 }
 
@@ -280,13 +286,12 @@ void tt__say_division(tt__str *out, const tt__explain_facts *f) {
 }
 
 void tt__say_conversions(tt__str *out, const tt__explain_facts *f) {
+    const tt__cause *busiest = tt__cause_busiest(f);
     tt__str_addf(out, "%.0f %% of the instructions convert numbers from one format to another",
                  100 * tt__m_part(f->counted.sass.conversions, f->counted.sass.all));
-    if (tt__facts_counted(f))
-        tt__str_addf(
-            out,
-            ", while schedulers issue in %.0f %% of the cycles and the pipe for conversions works at %.0f %%",
-            tt__m_c(f, TT__C_ISSUED), tt__m_c(f, TT__C_PIPE_XU));
+    if (busiest)
+        tt__str_addf(out, ", and the busiest pipe, for %s, works at %.0f %%", busiest->words,
+                     f->counted.values[busiest->counter]);
     tt__str_add(out, "; convert once, or compute in the format of the data.");
 }
 
@@ -329,16 +334,14 @@ void tt__say_code(tt__str *out, const tt__explain_facts *f) {
 void tt__say_chain(tt__str *out, const tt__explain_facts *f) {
     tt__str_addf(out,
                  "Each instruction waits for the one before: %.0f %% of the waiting, with %.1f warps for a "
-                 "scheduler; compute several "
-                 "independent values in a thread, or have more warps.",
+                 "scheduler; compute several independent values in a thread, or have more warps.",
                  100 * tt__m_waits(f, TT__C_STALL_WAIT), 0.16 * tt__m_c(f, TT__C_OCCUPANCY));
 }
 
 void tt__say_shared_latency(tt__str *out, const tt__explain_facts *f) {
     tt__str_addf(out,
                  "%.0f %% of the waiting is for results of shared memory or special functions, which are "
-                 "busy for %.0f %% of the "
-                 "time; have more of them in flight.",
+                 "busy for %.0f %% of the time; have more of them in flight.",
                  100 * tt__m_waits(f, TT__C_STALL_SHORT),
                  100 * tt__m_clamp(fmax(tt__m_shared_use(f), tt__m_c(f, TT__C_PIPE_XU) / 100)));
 }
@@ -377,8 +380,7 @@ void tt__say_lsu_queue(tt__str *out, const tt__explain_facts *f) {
 void tt__say_shared_queue(tt__str *out, const tt__explain_facts *f) {
     tt__str_addf(out,
                  "%.0f %% of the waiting is for room in the queue of shared memory, shuffles and special "
-                 "functions; make accesses "
-                 "wider, or use registers.",
+                 "functions; make accesses wider, or use registers.",
                  100 * tt__m_waits(f, TT__C_STALL_MIO));
 }
 
@@ -399,8 +401,7 @@ void tt__say_tensor_waits(tt__str *out, const tt__explain_facts *f) {
 void tt__say_dispatch(tt__str *out, const tt__explain_facts *f) {
     tt__str_addf(out,
                  "%.0f %% of the waiting is for the dispatcher, which holds an instruction back when its "
-                 "operands or its pipe are "
-                 "not free; mix kinds of instructions.",
+                 "operands or its pipe are not free; mix kinds of instructions.",
                  100 * tt__m_waits(f, TT__C_STALL_DISPATCH));
 }
 
@@ -432,8 +433,7 @@ void tt__say_special(tt__str *out, const tt__explain_facts *f) {
 void tt__say_branches(tt__str *out, const tt__explain_facts *f) {
     tt__str_addf(out,
                  "Branches are the limit: their pipe works at %.0f %%, and %.0f %% of the waiting is for "
-                 "them; unroll loops, or "
-                 "select values in place of code.",
+                 "them; unroll loops, or select values in place of code.",
                  tt__m_c(f, TT__C_PIPE_CBU), 100 * tt__m_waits(f, TT__C_STALL_BRANCH));
 }
 
