@@ -173,6 +173,9 @@ def check_values(kernels):
     best = ["best", "--db", "store.db", *GPU, "--kernel", kernels["saxpy"], "--problem", "n=1000", "--get"]
     assert run(tune, *best, "VEC") == f"{winner['config']['VEC']}\n"
     assert '--get VE: the configuration of saxpy is "VEC=' in run(tune, *best, "VE", code=2)
+    # A shape that nobody measured, on a GPU whose rule comes with tiletune.
+    told, = json.loads(run(tune, "export", "--db", "store.db", "--format", "json", "--gpu", "NVIDIA H200", "--shape", "5003x4099"))["winners"]
+    assert told["match"] == "rule" and told["date"] == "" and told["verified"] == "not verified for this problem", told
     # Two GPUs: the compiler is told which.
     if stand_ins:
         other = os.environ | {"HOSTCUDA_CC": "80", "HOSTCUDA_NAME": "another card"}

@@ -25,7 +25,7 @@ typedef struct problem {
 
 #include "export_problems.h"
 
-enum { ARGS_MAX = 16, CALLS = 20000, ROUNDS = 21 };
+enum { ARGS_MAX = 16, CALLS = 100, RUNS = 1001 };
 
 #define TT(call)                                                                                             \
     do {                                                                                                     \
@@ -181,28 +181,24 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Nanoseconds of a launch, the median of rounds that alternate. */
+/* Nanoseconds of a launch: medians of short runs, which alternate and leave the queue room. */
 static void time_launches(const tt_plan *plan, const tuned_plan *tuned, given *g, const char *name) {
-    double ns[2][ROUNDS];
-    for (int round = 0; round < ROUNDS; round++)
-        for (int way = 0; way < 2; way++) {
-            double sum = 0;
-            for (int done = 0; done < CALLS / ROUNDS; done += 50) {
-                const double start = now_us();
-                for (int i = 0; i < 50; i++)
-                    if (way == 0)
-                        TT(tt_plan_launch_args(plan, g->args[0], g->n, NULL));
-                    else
-                        CU(tuned_launch(tuned, g->args[1], g->n, NULL));
-                sum += now_us() - start;
-                CU(cuCtxSynchronize());
-            }
-            ns[way][round] = sum * 1e3 / (50 * ((CALLS / ROUNDS + 49) / 50));
-        }
+    static double ns[2][RUNS];
+    for (int run = 0; run < 2 * RUNS; run++) {
+        const int way = run % 2;
+        CU(cuCtxSynchronize());
+        const double start = now_us();
+        for (int i = 0; i < CALLS; i++)
+            if (way == 0)
+                TT(tt_plan_launch_args(plan, g->args[0], g->n, NULL));
+            else
+                CU(tuned_launch(tuned, g->args[1], g->n, NULL));
+        ns[way][run / 2] = (now_us() - start) * 1e3 / CALLS;
+    }
     for (int way = 0; way < 2; way++)
-        qsort(ns[way], ROUNDS, sizeof(double), by_number);
+        qsort(ns[way], RUNS, sizeof(double), by_number);
     printf("launch %s: tt_plan_launch_args %.1f ns, exported %.1f ns, difference %+.1f ns\n", name,
-           ns[0][ROUNDS / 2], ns[1][ROUNDS / 2], ns[1][ROUNDS / 2] - ns[0][ROUNDS / 2]);
+           ns[0][RUNS / 2], ns[1][RUNS / 2], ns[1][RUNS / 2] - ns[0][RUNS / 2]);
 }
 
 /* Two threads make the first plans at once. */

@@ -95,8 +95,8 @@ static tt_status write_winner(tt__json *j, const tt__exported *x) {
     tt__json_number(j, "time_us", tt__cli_known(w->time_us), 7);
     TT__JSON_STRINGS(j, {"match", tt_match_name(x->code.choice.match)}, {"why", x->code.choice.why},
                      {"source", w->source}, {"driver", w->env.driver}, {"nvrtc", w->env.nvrtc},
-                     {"date", tt__cli_when(TT__WHEN_ISO, w->unix_ms).text}, {"program", x->program},
-                     {"verified", tt__exported_verified(x)});
+                     {"date", w->unix_ms ? tt__cli_when(TT__WHEN_ISO, w->unix_ms).text : ""},
+                     {"program", x->program}, {"verified", tt__exported_verified(x)});
     tt__json_close(j, '}');
     return tt__str_check(j->out);
 }

@@ -160,10 +160,11 @@ const char *tt__exported_verified(const tt__exported *x) {
     bool exact = op->tolerance.line == 0;
     for (size_t i = 0; i < op->n_operands; i++)
         exact &= op->operands[i].tolerance.line == 0;
-    return x->problem.unverified          ? "not verified, because its file has no reference"
-           : op->asides[TT__VERIFY].n     ? "verified by the kernel of its file that finds errors"
-           : !op->asides[TT__REFERENCE].n ? "verified against expected results"
-           : exact                        ? "verified against its reference kernel, bit for bit"
+    return x->code.choice.match == TT_MATCH_RULE ? "not verified for this problem"
+           : x->problem.unverified               ? "not verified, because its file has no reference"
+           : op->asides[TT__VERIFY].n            ? "verified by the kernel of its file that finds errors"
+           : !op->asides[TT__REFERENCE].n        ? "verified against expected results"
+           : exact                               ? "verified against its reference kernel, bit for bit"
                    : "verified against its reference kernel, within the tolerance of its file";
 }
 
@@ -173,6 +174,11 @@ tt_status tt__exported_about(tt__str *out, const tt__exported *x) {
     tt__str_addf(out, "%s of %s%s: %s%s%s; ", x->problem.op, tt__problem_text(problem, &x->problem),
                  x->problem.warm ? ", warm" : "", x->code.choice.kernel, x->code.choice.config[0] ? " " : "",
                  x->code.choice.config);
+    if (x->code.choice.match == TT_MATCH_RULE) {
+        tt__str_addf(out, "for %s by a rule: %s; %s", tt__gpu_text(gpu, &x->gpu), x->code.choice.why,
+                     tt__exported_verified(x));
+        return tt__str_check(out);
+    }
     tt__str_addf(out, "%s on %s, driver %s, NVRTC %s, %s; %s", tt__cli_time(w->time_us).text,
                  tt__gpu_text(gpu, &x->gpu), w->env.driver[0] ? w->env.driver : "unknown",
                  w->env.nvrtc[0] ? w->env.nvrtc : "unknown", tt__cli_when(TT__WHEN_ISO, w->unix_ms).text,
@@ -197,7 +203,7 @@ static tt_status choose(tt__exported *x, tt_ctx *ctx, bool code) {
     TT_TRY(code
                ? tt__plan_code_make(&x->code, ctx, &ctx->templates, &x->gpu, &x->problem)
                : tt__ladder(ctx, &ctx->templates, &x->gpu, &x->problem, &x->code.choice, &x->code.candidate));
-    if (x->code.choice.match > TT_MATCH_STALE)
+    if (x->code.choice.match > TT_MATCH_STALE && x->code.choice.match != TT_MATCH_RULE)
         return tt__fail(TT_E_NO_WINNER, "there is no winner for the %s of %s on %s: tune it first",
                         x->problem.op, tt__problem_text(problem, &x->problem), gpu);
     return find_winner(x, ctx);
