@@ -83,9 +83,21 @@ static const char *next_word(const char *start, const char *at, const char *word
     return NULL;
 }
 
+static const char *find_text(const char *from, const char *to, const char *text) {
+    return from < to ? memmem(from, (size_t)(to - from), text, strlen(text)) : NULL;
+}
+
+/* Files may be large: nothing beyond `to` is read. */
+static const char *find_word(const char *from, const char *to, const char *word) {
+    const size_t n = strlen(word);
+    for (const char *at = from; (at = find_text(at, to, word)); at += n)
+        if ((at == from || !tt__is_word_char(at[-1])) && !tt__is_word_char(at[n]))
+            return at;
+    return NULL;
+}
+
 static bool has_word(const char *from, const char *to, const char *word) {
-    const char *at = next_word(from, from, word, strlen(word));
-    return at && at < to;
+    return find_word(from, to, word) != NULL;
 }
 
 /* Where the statement begins that has this place, or the enumeration or block. */
@@ -210,8 +222,8 @@ static const char *const attributes[] = {"__launch_bounds__", "__cluster_dims__"
 /* Blanks what only a kernel may have. */
 static tt_status blank_attributes(changes *c, const char *from, const char *to) {
     for (size_t i = 0; i < TT__COUNT(attributes); i++) {
-        const char *at = next_word(c->bare, from, attributes[i], strlen(attributes[i]));
-        const char *open = at && at < to ? at + strlen(attributes[i]) : NULL;
+        const char *at = find_word(from, to, attributes[i]);
+        const char *open = at ? at + strlen(attributes[i]) : NULL;
         open = open ? open + strspn(open, " \t\r\n") : NULL;
         if (open && *open == '(' && behind(open))
             TT_TRY(change(c, at, behind(open), NULL, 0));
@@ -287,18 +299,18 @@ static bool is_of_host(const char *from, const char *to) {
     for (size_t i = 0; i < TT__COUNT(words); i++)
         if (has_word(from, to, words[i]))
             return true;
-    for (const char *at = from; (at = strstr(at, "std::")) && at < to; at += 5)
+    for (const char *at = from; (at = find_text(at, to, "std::")); at += 5)
         for (size_t i = 0; i < TT__COUNT(members); i++)
             if (tt__word_is(at + 5, word_length(at + 5), members[i]))
                 return true;
-    for (const char *at = from; (at = strstr(at, "cuda")) && at < to; at += 4) {
+    for (const char *at = from; (at = find_text(at, to, "cuda")); at += 4) {
         const size_t n = word_length(at);
         if ((at == from || !tt__is_word_char(at[-1])) && at[4] >= 'A' && at[4] <= 'Z' &&
             at[n + strspn(at + n, " \t")] == '(' && !is_ours(at, "cudaGridDependency") &&
             !is_ours(at, "cudaTriggerProgrammatic"))
             return true;
     }
-    for (const char *at = from; (at = strstr(at, "<<")) && at < to; at += 2)
+    for (const char *at = from; (at = find_text(at, to, "<<")); at += 2)
         if (at[2 + strspn(at + 2, " \t")] == '<')
             return true;
     return false;
@@ -330,18 +342,22 @@ typedef struct part {
     const char *name, *from, *to;
     size_t n_name;
     bool of_host, macro, reached;
+    size_t group; /* names of one statement go together */
 } part;
 
 typedef struct parts {
     const char *source, *bare;
     bool pastes; /* macros make names */
-    size_t n, n_todo;
+    size_t n, n_todo, n_groups;
     part *part;   /* by place, then sorted by name */
     size_t *todo; /* reached, and not yet read */
+    bool *stays;  /* each group */
 } parts;
 
 static tt_status add_part(parts *p, part what) {
+    const bool same = p->n > 0 && p->part[p->n - 1].from == what.from;
     TT_TRY(TT__GROW(p->part, p->n));
+    what.group = same ? p->n_groups - 1 : p->n_groups++;
     p->part[p->n++] = what;
     return TT_OK;
 }
@@ -391,7 +407,7 @@ static tt_status add_function(parts *p, const char *start, const char *brace, co
     const bool device = has_any(start, brace, of_device, TT__COUNT(of_device));
     const bool of_host = !device && ((n && tt__word_is(name, n, "main")) || is_of_host(start, end));
     if (of_host) /* whatever its name is */
-        return add_part(p, (part){start, start, end, 0, true, false, false});
+        return add_part(p, (part){.name = start, .from = start, .to = end, .n_name = 0, .of_host = true});
     if (n == 0 || member || has_word(start, open, "operator"))
         return TT_OK;
     const char *before = last_code(start, name);
@@ -401,7 +417,7 @@ static tt_status add_function(parts *p, const char *start, const char *brace, co
     }
     word_before(start, before, &n_type);
     const bool typed = n_type > 0 || (before > start && strchr("*&>]", before[-1]));
-    return typed ? add_part(p, (part){name, start, end, n, false, false, false}) : TT_OK;
+    return typed ? add_part(p, (part){.name = name, .from = start, .to = end, .n_name = n}) : TT_OK;
 }
 
 /* `using NAME = ...;`, `using SCOPE::NAME;` or `typedef ... NAME;`. */
@@ -414,7 +430,7 @@ static tt_status add_alias(parts *p, const char *start, const char *end) {
     } else if (has_word(next, end, "namespace") || memchr(start, '(', (size_t)(end - start))) {
         return TT_OK;
     }
-    return n ? add_part(p, (part){name, start, end + 1, n, false, false, false}) : TT_OK;
+    return n ? add_part(p, (part){.name = name, .from = start, .to = end + 1, .n_name = n}) : TT_OK;
 }
 
 /* The name in `... TYPE NAME(...);`, where macros may have brackets, too. */
@@ -440,9 +456,10 @@ static tt_status add_statement(parts *p, const char *start, const char *end) {
     static const char *const aliases[] = {"using", "typedef"};
     static const char *const types[] = {"struct", "class", "enum", "union"};
     start += strspn(start, " \t\r\n");
-    const char *instance = next_word(p->bare, start, "template", 8);
-    if (instance && instance < end && instance[8 + strspn(instance + 8, " \t\r\n")] != '<')
-        return add_part(p, (part){instance, instance, end + 1, 8, true, false, false});
+    const char *instance = find_word(start, end, "template");
+    if (instance && instance[8 + strspn(instance + 8, " \t\r\n")] != '<')
+        return add_part(
+            p, (part){.name = instance, .from = instance, .to = end + 1, .n_name = 8, .of_host = true});
     const char *head = start + strcspn(start, "=,[(;");
     const bool device = has_any(start, end, of_device, TT__COUNT(of_device));
     if (start >= end || has_any(start, head, others, TT__COUNT(others)) ||
@@ -452,7 +469,7 @@ static tt_status add_statement(parts *p, const char *start, const char *end) {
         return add_alias(p, start, end);
     const char *name = prototype(start, end);
     if (name)
-        return add_part(p, (part){name, start, end + 1, word_length(name), false, false, false});
+        return add_part(p, (part){.name = name, .from = start, .to = end + 1, .n_name = word_length(name)});
     const size_t n_before = p->n;
     bool named = false;
     int depth = 0, angle = 0;
@@ -469,7 +486,7 @@ static tt_status add_statement(parts *p, const char *start, const char *end) {
                 p->n = n_before;
                 return TT_OK;
             }
-            TT_TRY(add_part(p, (part){name, start, end + 1, n, false, false, false}));
+            TT_TRY(add_part(p, (part){.name = name, .from = start, .to = end + 1, .n_name = n}));
             named = true;
         }
         depth += (strchr("([", *at) != NULL) - (strchr(")]", *at) != NULL);
@@ -482,10 +499,9 @@ static tt_status add_statement(parts *p, const char *start, const char *end) {
 static tt_status add_struct(parts *p, const char *start, const char *brace, const char *end) {
     const char *at = NULL, *next = end + strspn(end, " \t\r\n");
     for (const char *from = start; from < brace && *next == ';';) {
-        const char *word = next_word(p->bare, from, "struct", 6),
-                   *other = next_word(p->bare, from, "class", 5);
+        const char *word = find_word(from, brace, "struct"), *other = find_word(from, brace, "class");
         word = !word || (other && other < word) ? other : word;
-        if (!word || word >= brace)
+        if (!word)
             break;
         from = word + (*word == 's' ? 6 : 5);
         const char *before = last_code(start, word);
@@ -498,7 +514,7 @@ static tt_status add_struct(parts *p, const char *start, const char *brace, cons
     const char *after = name + n + strspn(name + n, " \t\r\n");
     start += strspn(start, " \t\r\n");
     return n && (after == brace || *after == ':' || *after == '<')
-               ? add_part(p, (part){name, start, next + 1, n, false, false, false})
+               ? add_part(p, (part){.name = name, .from = start, .to = next + 1, .n_name = n})
                : TT_OK;
 }
 
@@ -558,8 +574,10 @@ static void reach(parts *p, const char *name, size_t n) {
             high = middle;
     }
     for (; low < p->n && by_name(&p->part[low], &wanted) == 0; low++) {
-        if (!p->part[low].reached && !p->part[low].of_host)
+        if (!p->part[low].reached && !p->part[low].of_host) {
             p->todo[p->n_todo++] = low;
+            p->stays[p->part[low].group] = true;
+        }
         p->part[low].reached = true;
     }
 }
@@ -601,7 +619,11 @@ static tt_status add_macros(parts *p, changes *c) {
             next[strspn(next, " \t\\\r\n")] != '<')
             TT_TRY(change(c, c->bare + (made - c->source), c->bare + (end - c->source), NULL, 0));
         else
-            TT_TRY(add_part(p, (part){at, at + word_length(at), end, word_length(at), false, true, false}));
+            TT_TRY(add_part(p, (part){.name = at,
+                                      .from = at + word_length(at),
+                                      .to = end,
+                                      .n_name = word_length(at),
+                                      .macro = true}));
     }
     return TT_OK;
 }
@@ -611,7 +633,8 @@ static tt_status reach_parts(parts *p, const char *options, int n) {
     const char *at = p->bare;
     part *by_place = malloc((p->n + 1) * sizeof *by_place);
     p->todo = malloc((p->n + 1) * sizeof *p->todo);
-    if (!by_place || !p->todo) {
+    p->stays = calloc(p->n_groups + 1, sizeof *p->stays);
+    if (!by_place || !p->todo || !p->stays) {
         free(by_place);
         return tt__fail_memory((p->n + 1) * sizeof *by_place);
     }
@@ -637,14 +660,6 @@ static tt_status reach_parts(parts *p, const char *options, int n) {
     return TT_OK;
 }
 
-/* Is any name of the statement reached? */
-static bool stays(const parts *p, const part *what) {
-    for (size_t i = 0; i < p->n; i++)
-        if (p->part[i].from == what->from && p->part[i].reached && !p->part[i].of_host)
-            return true;
-    return false;
-}
-
 /* What the kernels do not reach is of the host, or might be: its types and its headers are not at hand. */
 static tt_status drop_unused(changes *c, const char *options, int n) {
     parts p = {.source = c->source, .bare = c->bare};
@@ -652,10 +667,11 @@ static tt_status drop_unused(changes *c, const char *options, int n) {
     status = status == TT_OK ? find_parts(&p) : status;
     status = status == TT_OK ? reach_parts(&p, options, n) : status;
     for (size_t i = 0; i < p.n && status == TT_OK; i++)
-        if (!p.part[i].macro && !stays(&p, &p.part[i]))
+        if (!p.part[i].macro && !p.stays[p.part[i].group])
             status = change(c, p.part[i].from, p.part[i].to, NULL, 0);
     free(p.part);
     free(p.todo);
+    free(p.stays);
     return status;
 }
 

@@ -215,12 +215,32 @@ static void what_no_kernel_reaches_goes(void **state) {
     }
 }
 
+/* It takes seconds at most, not hours: nothing is looked for beyond its statement. */
+static void large_files_take_no_longer(void **state) {
+    (void)state;
+    enum { N = 20000 };
+    tt__str source = {0}, text;
+    bool dropped[8];
+    for (int i = 0; i < N; i++)
+        tt__str_addf(&source,
+                     "int unused%d(int a) { return a + %d; }\nint a%d = 1, b%d;\n#define M%d unused%d\n", i,
+                     i, i, i, i, i);
+    tt__str_add(&source, "__global__ void k(int *p) { *p = b7; }\n");
+    const char *made = make(&text, dropped, tt__str_text(&source), USERS);
+    assert_non_null(strstr(made, "int a7 = 1, b7;"));
+    assert_null(strstr(made, "int a8 = 1, b8;"));
+    assert_null(strstr(made, "return a"));
+    tt__str_free(&text);
+    tt__str_free(&source);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(macros_take_the_place_of_definitions),
         cmocka_unit_test(other_kernels_are_not_compiled),
         cmocka_unit_test(functions_of_the_host_go),
         cmocka_unit_test(what_no_kernel_reaches_goes),
+        cmocka_unit_test(large_files_take_no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
