@@ -205,6 +205,57 @@ static void accepts_honest_kernels(void **state) {
     globfree(&all);
 }
 
+/* Is it a template of this built-in operation? */
+static bool is_of(const char *path, const char *op) {
+    char line[256], word[64];
+    bool found = false;
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (!found && fgets(line, sizeof line, f))
+        found = sscanf(line, "//@ op %63s", word) == 1 && strcmp(word, op) == 0;
+    fclose(f);
+    return found;
+}
+
+/* All templates of an operation against one of them, which is among the candidates, too. Many cannot do the
+ * problem, but none is wrong. */
+static void accepts_templates(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *problem, *reference;
+    } cases[] = {
+        {"copy", "bytes=1000000", "copy_linear"},
+        {"axpby", "n=100000", "axpby_vector"},
+        {"transpose_in_place", "rows=1024", "transpose_in_place"},
+        {"transpose", "rows=1000,cols=1024", "transpose_tiled"},
+        {"transpose_ladder", "rows=1024,cols=1024", "ladder_naive"},
+        {"transpose_rect_in_place", "rows=1024,cols=2048", "transpose_rect_shuffle"},
+        {"transpose_scaled", "rows=1000,cols=1024", "transpose_scaled_vector"},
+        {"cast_transpose", "rows=1024,cols=1024", "cast_transpose_vector"},
+        {"cast_transpose_mx", "rows=1024,cols=1024", "cast_transpose_mx_tiled"},
+        {"permute", "dim0=64,dim1=32,dim2=256,stride0=256,stride1=16384", "permute_tiled"},
+    };
+    enum { ON_STAND_IN = 2 };
+    static const char folder[] = TT_SOURCE_DIR "/kernel_templates";
+    glob_t all;
+    assert_int_equal(glob(TT_SOURCE_DIR "/kernel_templates/*.cu", 0, NULL, &all), 0);
+    for (size_t k = 0; k < (fault_on_gpu() ? sizeof cases / sizeof *cases : ON_STAND_IN); k++) {
+        static char line[8192];
+        run_result r;
+        int used = snprintf(line, sizeof line, "judge %s/%s.cu --problem %s", folder, cases[k].reference,
+                            cases[k].problem);
+        for (size_t i = 0; i < all.gl_pathc; i++)
+            if (is_of(all.gl_pathv[i], cases[k].op))
+                used += snprintf(line + used, sizeof line - (size_t)used, " %s", all.gl_pathv[i]);
+        fault_tune(&r, "", "%s", line);
+        if ((r.code != 0 && r.code != 1 && r.code != 6) || strstr(r.out, ": wrong") ||
+            !strstr(r.out, ": right"))
+            fail_msg("%s: code %d: %s%s", cases[k].op, r.code, r.out, r.err);
+        run_free(&r);
+    }
+    globfree(&all);
+}
+
 /* One candidate against one reference. */
 static void expect(int code, const char *says, const char *more) {
     run_result r;
@@ -296,9 +347,10 @@ static void refuses_what_is_no_candidate(void **state) {
 int main(int argc, char **argv) {
     int code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sees_through_exploits),  cmocka_unit_test(gives_nothing_for_tricks),
-        cmocka_unit_test(accepts_honest_kernels), cmocka_unit_test(says_what_cannot_be_told),
-        cmocka_unit_test(compares_times),         cmocka_unit_test(refuses_what_is_no_candidate),
+        cmocka_unit_test(sees_through_exploits),        cmocka_unit_test(gives_nothing_for_tricks),
+        cmocka_unit_test(accepts_honest_kernels),       cmocka_unit_test(accepts_templates),
+        cmocka_unit_test(says_what_cannot_be_told),     cmocka_unit_test(compares_times),
+        cmocka_unit_test(refuses_what_is_no_candidate),
     };
     setenv("HOSTCUDA_ORDER", "alternate", 1);
     return fault_choose(argc, argv, &code) ? cmocka_run_group_tests(tests, fault_enter, run_leave) : code;

@@ -280,9 +280,14 @@ static tt_status other(const tt__template *t, const tt__template *of, const char
 
 tt_status tt__template_adopt(tt__template *t, const tt__template *of, const char *name) {
     const tt__operation *own = t->own, *op = of->operation;
-    if (!own)
-        return tt__fail(TT_E_INVALID, "%s says with `op` what it works on, and %s says it itself", t->path,
-                        of->path);
+    if (!own != !of->own || (!own && strcmp(t->op, of->op) != 0))
+        return tt__fail(TT_E_INVALID, "%s works on %s%s, and %s on %s%s", t->path,
+                        own ? "what it declares, " : "`op` ", t->op, of->path,
+                        of->own ? "what it declares, " : "`op` ", of->op);
+    if (!own) {
+        tt__copy(t->kernel, sizeof t->kernel, name);
+        return TT_OK;
+    }
     for (size_t i = 0; i < own->n_variables || i < op->n_variables; i++) {
         const tt__variable *a = i < own->n_variables ? &own->variables[i] : NULL;
         const tt__variable *b = i < op->n_variables ? &op->variables[i] : NULL;

@@ -145,6 +145,9 @@ static tt_status annotate(tt__str *out, const judge *j, const char *path, const 
         kernel = name;
         n_kernel = n;
     }
+    if (!r->own)
+        return tt__fail(TT_E_INVALID, "%s has no annotation: a candidate for the built-in %s needs `op %s`",
+                        path, r->op, r->op);
     if (kernels != 1)
         return tt__fail(TT_E_INVALID,
                         "%s has %zu kernels and no annotation: leave one __global__ function, or annotate it "
@@ -473,10 +476,6 @@ static int run(const tt__cli_args *args) {
     own.quiet = true;
     TT_GOTO(status);
     TT_GOTO(tt__template_load(&j.reference, args->files[0]));
-    if (!j.reference->own)
-        TT_GOTO(tt__fail(TT_E_INVALID,
-                         "%s says with `op` what it works on: the reference must declare it itself",
-                         args->files[0]));
     TT_GOTO(read_kernel(&j.base, &j, args->against && !is_against_winner(&j) ? args->against : args->files[0],
                         base_name));
     TT_GOTO(tt__cli_running(&own, judge_all, &j));
