@@ -15,10 +15,15 @@
 //@ grid      sm_count * PER_SM
 //@ args      sum, parts, x, i64 n
 //@ default   THREADS=512 PER_SM=2 UNROLL=4
-//@ reference plain
-//@ block     1024
+//@ buffer    wide f64 1024 scratch
+//@ reference plain_parts
+//@ block     256
+//@ grid      1024
+//@ args      wide, x, i64 n
+//@ reference plain_sum
+//@ block     1
 //@ grid      1
-//@ args      sum, x, i64 n
+//@ args      sum, wide
 //@ tolerance scale 1e-4
 //@ metric    gbps 4 * n / time_ns
 
@@ -63,17 +68,23 @@ extern "C" __global__ void __launch_bounds__(THREADS) cooperative_sum(float *sum
         *sum = value;
 }
 
-extern "C" __global__ void plain(float *sum, const float *x, long long n) {
-    __shared__ double parts[1024];
+extern "C" __global__ void plain_parts(double *parts, const float *x, long long n) {
+    __shared__ double values[256];
     double value = 0;
-    for (long long i = threadIdx.x; i < n; i += 1024)
+    for (long long i = blockIdx.x * 256 + threadIdx.x; i < n; i += 256 * 1024)
         value += x[i];
-    parts[threadIdx.x] = value;
-    for (int step = 512; step > 0; step /= 2) {
-        __syncthreads();
-        if (threadIdx.x < step)
-            parts[threadIdx.x] += parts[threadIdx.x + step];
-    }
-    if (threadIdx.x == 0)
-        *sum = parts[0];
+    values[threadIdx.x] = value;
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    for (int i = 1; i < 256; i++)
+        value += values[i];
+    parts[blockIdx.x] = value;
+}
+
+extern "C" __global__ void plain_sum(float *sum, const double *parts) {
+    double value = 0;
+    for (int i = 0; i < 1024; i++)
+        value += parts[i];
+    *sum = value;
 }
