@@ -245,6 +245,82 @@ static void test_capture(void **state) {
     drop(&g);
 }
 
+/* Arguments that each launch makes anew: addresses in a struct, a tensor map, the number of a turn. In a
+ * cooperative launch of clusters. */
+static const char made[] =
+    "//@ kernel    steps\n"
+    "//@ problem   n 256\n"
+    "//@ buffer    x f32 n in\n"
+    "//@ buffer    y f32 n inout\n"
+    "//@ scalar    a f32 2\n"
+    "//@ tensormap map x (n) box (16)\n"
+    "//@ block     64\n"
+    "//@ grid      n / 64\n"
+    "//@ cluster   2\n"
+    "//@ launch    cooperative\n"
+    "//@ args      struct (y, i32 n, a, x), map, i32 k\n"
+    "//@ repeat    3 as k from 1 times 2\n"
+    "//@ reference plain\n"
+    "//@ block     1\n"
+    "//@ grid      1\n"
+    "//@ args      y, x, i32 n, a\n"
+    "#ifndef __HOSTCUDA__\n#include <cuda.h>\n#endif\n"
+    "struct all { float *y; int n; float a; const float *x; };\n"
+    "extern \"C\" __global__ void steps(all p, const __grid_constant__ CUtensorMap map, int k) {\n"
+    "    const int i = blockIdx.x * 64 + threadIdx.x;\n"
+    "#ifdef __HOSTCUDA__\n"
+    "    if (map.hostcuda_at != (const unsigned char *)p.x || map.hostcuda_dims[0] != p.n) return;\n"
+    "#endif\n"
+    "    if (i < p.n) p.y[i] += p.a * k * p.x[i];\n"
+    "}\n"
+    "extern \"C\" __global__ void plain(float *y, const float *x, int n, float a) {\n"
+    "    for (int i = 0; i < n; i++) y[i] += a * 7 * x[i];\n"
+    "}\n";
+
+static void expect_made(const given *g, int launches) {
+    unsigned char y[MOST * 4];
+    CU_OK(cu->cuCtxSynchronize());
+    CU_OK(cu->cuMemcpyDtoH(y, g->y, sizeof y));
+    for (int i = 0; i < MOST; i++)
+        assert_true(get(y, 4, i) == y_at(i) + (i < 256 ? launches * 3 * 7 * x_at(i) : 0));
+}
+
+static void test_arguments_that_launches_make(void **state) {
+    (void)state;
+    device_graphs graphs;
+    tt_kernel *k = open_text(made);
+    float a = 3;
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    tt_plan *plan;
+    given g;
+    device_graphs_open(&graphs);
+    if (kernel_plan(&plan, k, NULL) == TT_E_UNSUPPORTED) { /* before compute capability 9.0 */
+        tt_kernel_close(&k);
+        skip();
+    }
+    make(&g, 4, 3, 5);
+    void *args[] = {&g.x, &g.y, &a};
+    OK(tt_plan_launch_args(plan, args, 3, NULL));
+    expect_made(&g, 1);
+    CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(graphs.begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(tt_plan_launch_args(plan, args, 3, stream));
+    CU_OK(graphs.end_capture(stream, &graph));
+    CU_OK(graphs.instantiate(&exec, graph, 0));
+    for (int i = 2; i < 4; i++) {
+        CU_OK(graphs.launch(exec, stream));
+        expect_made(&g, i);
+    }
+    CU_OK(graphs.destroy_exec(exec));
+    CU_OK(graphs.destroy(graph));
+    CU_OK(cu->cuStreamDestroy(stream));
+    tt_plan_free(&plan);
+    tt_kernel_close(&k);
+    drop(&g);
+}
+
 /* y = x times a constant, by instances of templates without extern "C". */
 static const char weighted[] =
     "//@ kernel    in::weigh<EACH, T>\n"
@@ -328,6 +404,7 @@ static void test_lengths_by_parameters(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lengths_by_parameters),
+        cmocka_unit_test(test_arguments_that_launches_make),
         cmocka_unit_test(test_launches_untuned),
         cmocka_unit_test(test_says_what_it_takes),
         cmocka_unit_test(test_types_are_told_apart),
