@@ -229,10 +229,16 @@ def host_time(torch, tiletune):
     y, leaf = tiletune.transpose(x), x.clone().requires_grad_()
     c, problem = _context.handle, _torch.problem_of((SMALL, SMALL), (SMALL, 1), (1, 0), 4)[0]
     dst, src = y.data_ptr(), x.data_ptr()
+    dims = (4, SMALL, 4, SMALL)
+    heads = torch.randn(dims, device="cuda")
+    turned = tiletune.permute(heads, (0, 2, 1, 3))
+    permutation, to, of = _torch.problem_of(dims, heads.stride(), (0, 2, 1, 3), 4)[0], turned.data_ptr(), heads.data_ptr()
     stream = torch.cuda.current_stream().cuda_stream
     permute, version = _native.lib.tt_py_permute, _native.lib.tt_version_number
     calls = {"transpose_us": lambda: tiletune.transpose(x),
              "c_call_us": lambda: permute(c, problem, dst, src, stream, 0),
+             "permute_us": lambda: tiletune.permute(heads, (0, 2, 1, 3)),
+             "c_permute_us": lambda: permute(c, permutation, to, of, stream, 0),
              "loop_us": lambda: version(),
              "contiguous_us": lambda: x.t().contiguous(),
              "with_gradient_us": lambda: tiletune.transpose(leaf),
@@ -243,6 +249,8 @@ def host_time(torch, tiletune):
         time.sleep(PAUSE_S)
         figures = per_call(torch, calls)
         figures["c_call_us"] -= figures["loop_us"]
+        figures["c_permute_us"] -= figures["loop_us"]
+        figures["permute_over_c_call_us"] = figures["permute_us"] - figures["c_permute_us"]
         figures["over_c_call_us"] = figures["transpose_us"] - figures["c_call_us"]
         phases.append({name: round(us, 2) for name, us in figures.items()})
     phases.sort(key=lambda figures: figures["loop_us"])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """check_arrays.py EXAMPLES: the installed package on the CPU stand-in, with arrays that have __cuda_array_interface__."""
 import copy
+import json
 import os
 import pathlib
 import pickle
@@ -252,6 +253,18 @@ def check_lock():
     tiletune.lock("python.lock", default=True)
     assert tiletune.best(41).match == "default"
     tiletune.configure(db="python.db")
+
+
+def check_collect():
+    context = tiletune.configure(db=":memory:", collect="asked.jsonl")
+    x = array(31, 67)
+    for _ in range(3):
+        tiletune.transpose(x)
+    context.close()
+    tiletune.configure(db="python.db")
+    header, asked = map(json.loads, pathlib.Path("asked.jsonl").read_text(encoding="utf-8").splitlines())
+    assert (asked["operation"], asked["launches"]) == ("transpose", 3) and asked["problem"].startswith("rows=31,cols=67"), asked
+    raises(tiletune.InvalidError, "not a file of collected problems", tiletune.Context, ":memory:", collect=examples / "saxpy.cu")
 
 
 def check_interrupt():
