@@ -3,6 +3,7 @@
  */
 
 #include <stdio.h>
+#include <string.h>
 
 #include "db/conn.h"
 #include "db/field.h"
@@ -181,5 +182,25 @@ tt_status tt__store_config(tt__store *s, const char *kernel, const char *op, con
         status = tt__db_exec(s, TT__SQL_CONFIG_ADD, "tttt", kernel, op, hash, config);
     if (status == TT_OK)
         status = config_find(s, kernel, op, hash, config, id);
+    return tt__db_end(s, own, status);
+}
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+tt_status tt__store_rename_text(tt__store *s, const char *before, const char *now, bool *changed) {
+    static const tt__sql renames[] = {TT__SQL_TEMPLATE_RENAME, TT__SQL_OPERATION_RENAME, TT__SQL_LINK_RENAME};
+    int64_t has = 0;
+    bool own;
+    *changed = false;
+    if (s->mode == TT__STORE_READ_ONLY || strcmp(before, now) == 0)
+        return TT_OK;
+    TT_TRY(tt__db_int(s, &has, 0, TT__SQL_TEXT_HAS, "t", before));
+    if (!has)
+        return TT_OK;
+    TT_TRY(tt__db_begin(s, &own));
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < TT__COUNT(renames) && status == TT_OK; i++)
+        status = tt__db_exec(s, renames[i], "tt", before, now);
+    *changed = status == TT_OK;
     return tt__db_end(s, own, status);
 }

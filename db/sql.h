@@ -122,6 +122,10 @@
     X(VALUES, "SELECT name, value FROM value WHERE problem_id = ?1 ORDER BY place") \
     X(CONFIG_FIND, "SELECT config.id FROM template JOIN config ON config.template_id = template.id" \
         " WHERE template.kernel = ?1 AND template.op = ?2 AND template.hash = ?3 AND config.text = ?4") \
+    X(TEXT_HAS, "SELECT 1 FROM template WHERE hash = ?1 LIMIT 1") \
+    X(TEMPLATE_RENAME, "UPDATE OR IGNORE template SET hash = ?2 WHERE hash = ?1") \
+    X(OPERATION_RENAME, "UPDATE OR IGNORE operation SET text = ?2 WHERE text = ?1") \
+    X(LINK_RENAME, "UPDATE OR IGNORE cubin_link SET template_hash = ?2 WHERE template_hash = ?1") \
     X(TEMPLATE_ADD, "INSERT INTO template (kernel, op, hash) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
     X(CONFIG_ADD, "INSERT INTO config (template_id, text) SELECT id, ?4 FROM template" \
         " WHERE kernel = ?1 AND op = ?2 AND hash = ?3 ON CONFLICT DO NOTHING") \

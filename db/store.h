@@ -60,6 +60,10 @@ tt_status tt__store_config(tt__store *s, const char *kernel, const char *op, con
 tt_status tt__store_known_gpu(tt__store *s, const tt__gpu *gpu, int64_t *id);
 tt_status tt__store_known_problem(tt__store *s, const tt__problem *p, int64_t *id);
 
+/* What is stored under the hash `before` of a user's text is stored under `now` from now on. *changed: there
+ * was something. A read-only store stays as it is. */
+tt_status tt__store_rename_text(tt__store *s, const char *before, const char *now, bool *changed);
+
 /* Finds the GPU that tt__gpu_matches best. Of several with one name or text it is the one that ran last.
  * TT_E_INVALID: none or several names match; the message lists the GPUs. *gpu is then one of several, or all
  * zeros. */

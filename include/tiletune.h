@@ -156,8 +156,9 @@ TT_API void tt_close(tt_ctx **ctx);
 
 /* Opens a .cu file whose annotations say what it computes (docs/annotations.md). If `source` is given, it is
  * the text, and `path` is used in messages and to find headers and data files beside it. The store keeps
- * results under the hash of the text including its headers, so two different files never share results. `ctx`
- * must outlive the kernel. Many threads may use it at once, except in tt_kernel_close.
+ * results under the hash of the text including its headers, so files whose code or annotations differ never
+ * share results. Other comments and white space do not count. `ctx` must outlive the kernel. Many threads may
+ * use it at once, except in tt_kernel_close.
  *
  * TT_E_TEMPLATE: "path:line:column: what is wrong". TT_E_IO: the file cannot be read. TT_E_INVALID: the file
  * is a template with an `op`; those belong in tt_open_opts.templates. */

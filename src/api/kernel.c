@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/problem.h"
+#include "dispatch/knowledge.h"
 
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
@@ -24,6 +25,17 @@ static tt_status read_template(tt__template **out, const char *path, const char 
     return status;
 }
 
+/* Earlier versions knew a text by all its bytes. If the store cannot be changed now, results of that time are
+ * not found. */
+static void take_over(tt_ctx *ctx, const tt__template *t) {
+    bool changed = false;
+    pthread_mutex_lock(&ctx->lock);
+    tt__store_rename_text(ctx->store, t->hash_of_bytes, t->hash, &changed);
+    pthread_mutex_unlock(&ctx->lock);
+    if (changed)
+        tt__knowledge_forget(ctx);
+}
+
 tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const char *source) {
     if (out)
         *out = NULL;
@@ -37,6 +49,8 @@ tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const c
         free(k);
         return status;
     }
+    if (!ctx->read_only)
+        take_over(ctx, k->t);
     k->ctx = ctx;
     k->set = (tt__template_set){1, &k->t};
     *out = k;

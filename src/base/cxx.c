@@ -77,6 +77,87 @@ void tt__cxx_blank_all(char *source) {
     }
 }
 
+/* ---- Tokens -------------------------------------------------------------------------------------------- */
+
+static size_t blank_length(const char *at) {
+    const size_t splice = *at == '\\' ? 1 + (at[1] == '\r') : 0;
+    return splice && at[splice] == '\n' ? splice + 1 : strchr(" \t\r\n\v\f", *at) ? 1 : 0;
+}
+
+/* Of a number as the preprocessor takes it, or a word; else 0. */
+static size_t word_length(const char *at) {
+    const bool number = (*at >= '0' && *at <= '9') || (*at == '.' && at[1] >= '0' && at[1] <= '9');
+    size_t n = 0;
+    while (tt__is_word_char(at[n]) || (number && at[n] == '.') ||
+           (number && n && at[n] == '\'' && tt__is_word_char(at[n + 1])) ||
+           (number && n && strchr("+-", at[n]) && at[n] && strchr("eEpP", at[n - 1])))
+        n++;
+    return n;
+}
+
+typedef enum kind { NONE, WORD, LITERAL, BRACKET, OPERATOR } kind;
+
+/* Operators are not told apart: those that stand together stay together, so that `+ +` is not `++`. So do a
+ * text in quotes and the word beside it. */
+static bool stay_together(kind before, kind now) {
+    return (before == OPERATOR && now == OPERATOR) || (before == WORD && now == LITERAL) ||
+           (before == LITERAL && now == WORD);
+}
+
+/* Is it a directive that only says where a line is from? */
+static bool is_line(const char *at) {
+    at += 1 + strspn(at + 1, " \t");
+    return strncmp(at, "line", 4) == 0 && !tt__is_word_char(at[4]);
+}
+
+static size_t annotation_length(const char *at, const char *end) {
+    while (end > at && strchr(" \t\r", end[-1]))
+        end--;
+    return strncmp(at, "//@", 3) == 0 ? (size_t)(end - at) : 0;
+}
+
+void tt__cxx_tokens(tt__str *out, const char *source) {
+    bool starts = true, directive = false, blank = true; /* starts: only blanks are before it in its line */
+    kind before = NONE;
+    if (strstr(source, "__LINE__") || strstr(source, "__FILE__")) {
+        tt__str_add(out, source);
+        return;
+    }
+    for (const char *at = source; *at;) {
+        const char *end = tt__cxx_end_apart(source, at);
+        size_t n = end ? (size_t)(end - at) : blank_length(at);
+        if ((end && *at == '/') || (!end && n)) {
+            const size_t annotated = end ? annotation_length(at, end) : 0;
+            if (annotated || (directive && *at == '\n'))
+                tt__str_addf(out, "\n%.*s\n", (int)annotated, at);
+            directive &= *at != '\n';
+            starts |= *at == '\n';
+            blank = true;
+            at += n;
+            continue;
+        }
+        if (starts && *at == '#') {
+            if (is_line(at)) {
+                at += strcspn(at, "\n");
+                continue;
+            }
+            directive = true;
+            tt__str_add(out, "\n");
+        }
+        const size_t word = end ? 0 : word_length(at);
+        const kind now = end ? LITERAL : word ? WORD : strchr("(){}[];,", *at) ? BRACKET : OPERATOR;
+        n = end ? n : word ? word : 1;
+        if (blank || !stay_together(before, now)) /* `#define F (x)` is not `#define F(x)` */
+            tt__str_add(out, blank && directive ? "\t" : " ");
+        tt__str_addn(out, at, n);
+        before = now;
+        blank = starts = false;
+        at += n;
+    }
+}
+
+/* ---- Lines --------------------------------------------------------------------------------------------- */
+
 /* Looks for what begins in this line and goes on in the next. */
 static void scan_line(tt__cxx_lines *l) {
     const char *newline = l->at + l->n, *at = l->scanned > l->at ? l->scanned : l->at;

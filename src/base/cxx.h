@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/str.h"
+
 /* Where a comment or a text in quotes ends that begins at `at`; NULL: none begins there. `source` is where
  * the text begins. */
 const char *tt__cxx_end_apart(const char *source, const char *at);
@@ -15,6 +17,11 @@ void tt__cxx_blank_comments(char *source);
 /* Replaces comments and texts in quotes by blanks, and directives too. A condition (`#if`, `#endif`) becomes
  * a semicolon, because it ends what is before it. */
 void tt__cxx_blank_all(char *source);
+
+/* Appends what a compiler sees of the text, for a hash: its tokens, and annotations (`//@ ...`) as they are.
+ * Other comments, white space and `#line` do not count, except in a text that uses __LINE__ or __FILE__, of
+ * which all counts. Texts that a compiler sees differently never give the same. */
+void tt__cxx_tokens(tt__str *out, const char *source);
 
 /* What a line begins in. */
 typedef enum tt__cxx_inside {

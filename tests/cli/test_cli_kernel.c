@@ -310,7 +310,10 @@ static void test_refuses(void **state) {
  * their winners. */
 static void test_edited_files(void **state) {
     (void)state;
-    write_doubles("edited.cu", NAME, REFERENCE "// One more line.\n");
+    write_doubles("edited.cu", NAME, REFERENCE "// A comment is no other text.\n\n");
+    expect(0, "match          exact",
+           "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
+    write_doubles("edited.cu", NAME, REFERENCE "#define ONE_MORE_LINE\n");
     expect(0, "match          default: nothing was tuned for this: run \"tune --kernel ",
            "best --kernel @/edited.cu --problem number_of_elements=1000 --db @/d.db");
     expect(0, "stale", "list --template @/edited.cu --db @/d.db");

@@ -1,6 +1,8 @@
 /* Kernels of one's own through the library: opened, tuned, looked up, and launched as tuned. */
 #include "own.h"
 
+#include "api/problem.h"
+
 /* ---- Opening ------------------------------------------------------------------------------------------- */
 
 static void test_opens(void **state) {
@@ -167,13 +169,40 @@ static void test_launches_what_was_tuned(void **state) {
     tt_kernel_close(&k);
 }
 
+/* What the compiler does not see makes no other kernel, and neither does an earlier version's way to know it. */
+static void test_comments_do_not_count(void **state) {
+    (void)state;
+    char edited[sizeof source + 128], path[128];
+    tt_choice choice = TT_INIT(tt_choice);
+    tt__store *store;
+    bool changed;
+    snprintf(edited, sizeof edited, "/* Of another year. */\n\n%s\n  // One more line.\n", source);
+    snprintf(path, sizeof path, "%s/own.db", folder);
+    tt_kernel *k = open_text(edited);
+    OK(kernel_best(&choice, k, "n=1500"));
+    assert_int_equal(choice.match, TT_MATCH_EXACT);
+    OK(tt__store_open(&store, path, TT__STORE_UPDATE));
+    OK(tt__store_rename_text(store, k->t->hash, k->t->hash_of_bytes, &changed)); /* as 0.1 stored it */
+    assert_true(changed);
+    tt__store_close(&store);
+    tt_kernel_close(&k);
+    k = open_text(edited);
+    OK(kernel_best(&choice, k, "n=1500"));
+    assert_int_equal(choice.match, TT_MATCH_EXACT);
+    tt_plan *plan;
+    OK(kernel_plan(&plan, k, "n=1500"));
+    assert_int_equal(tt_plan_choice(plan)->match, TT_MATCH_EXACT);
+    tt_plan_free(&plan);
+    tt_kernel_close(&k);
+}
+
 /* Results are stored under the hash of the text: another one is tuned anew, and the winners of both stand. */
 static void test_edited_files_start_anew(void **state) {
     (void)state;
     static const char *const problems[] = {"n=1500"};
     char edited[sizeof source + 64];
     tt_choice choice = TT_INIT(tt_choice);
-    snprintf(edited, sizeof edited, "%s// One more line.\n", source);
+    snprintf(edited, sizeof edited, "%s#define ONE_MORE_LINE\n", source);
     tt_kernel *k = open_text(edited), *old = open_text(source);
     OK(kernel_best(&choice, k, problems[0]));
     assert_int_equal(choice.match, TT_MATCH_DEFAULT);
@@ -226,7 +255,7 @@ static void test_unverified(void **state) {
         assert_int_equal(tt_plan_choice(plan)->unverified, 1);
         tt_plan_free(&plan);
     }
-    snprintf(edited, sizeof edited, "%s// One more line.\n", text);
+    snprintf(edited, sizeof edited, "%s#define ONE_MORE_LINE\n", text);
     tt_kernel_close(&k);
     k = open_text(edited);
     OK(kernel_best(&choice, k, "n=100"));
@@ -241,6 +270,7 @@ int main(void) {
         cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_tunes),
         cmocka_unit_test(test_launches_what_was_tuned),
+        cmocka_unit_test(test_comments_do_not_count),
         cmocka_unit_test(test_edited_files_start_anew),
         cmocka_unit_test(test_unverified),
     };

@@ -127,7 +127,7 @@ static void test_serves_whatever_becomes_of_it(void **state) {
         unsetenv("TILETUNE_WORKER");
     expect_plan(k, "n=300", 300, 4, TT_MATCH_DEFAULT, "tuning failed"); /* it is not tried again */
     tt_kernel_close(&k);
-    snprintf(edited, sizeof edited, "%s// One more line.\n", source);
+    snprintf(edited, sizeof edited, "%s#define ONE_MORE_LINE\n", source);
     k = open_in(in, edited);
     expect_plan(k, "n=300", 300, 4, TT_MATCH_EXACT, "");
     tt_kernel_close(&k);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cxx.h"
 #include "base/read_file.h"
 #include "base/words.h"
 #include "kernel/annotation/annotation.h"
@@ -67,6 +68,18 @@ static tt_status find_operation(tt__template *t) {
     return status;
 }
 
+/* A comment is no other kernel. */
+static tt_status hash_text(tt__template *t, const char *source) {
+    tt__str tokens = {0};
+    tt__cxx_tokens(&tokens, source);
+    tt_status status = tt__str_check(&tokens);
+    if (status == TT_OK)
+        tt__hash(t->hash, tt__str_text(&tokens), tokens.len);
+    tt__hash(t->hash_of_bytes, source, strlen(source));
+    tt__str_free(&tokens);
+    return status;
+}
+
 static tt_status build(tt__template *t, const char *path, const char *source, const char *hash) {
     t->symbols.foreign = !hash;
     TT_TRY(tt__template_keep(t, &t->path, path, strlen(path)));
@@ -74,7 +87,7 @@ static tt_status build(tt__template *t, const char *path, const char *source, co
     if (hash)
         tt__copy(t->hash, sizeof t->hash, hash);
     else
-        tt__hash(t->hash, source, strlen(source));
+        TT_TRY(hash_text(t, source));
     TT_TRY(tt__annotation_read(t));
     TT_TRY(find_operation(t));
     TT_TRY(tt__annotation_resolve(t));

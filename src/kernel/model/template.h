@@ -76,8 +76,8 @@ typedef struct tt__geometry_expr {
     tt__expr cluster[3];        /* blocks of a cluster; the first is missing: as the code says */
     tt__expr shared;            /* dynamic shared memory in bytes; not given: 0 */
     tt__expr when, repeat;      /* missing: always, once */
-    char turn[TT__NAME_MAX];    /* the number of a turn of `repeat`, which args may have; "": it has no name */
-    tt__expr from, step;        /* of it; missing: 0, and 1 or what leaves it alone */
+    char turn[TT__NAME_MAX]; /* the number of a turn of `repeat`, which args may have; "": it has no name */
+    tt__expr from, step;     /* of it; missing: 0, and 1 or what leaves it alone */
     tt__progress progress;
     bool joins; /* as in tt__pass */
     char swap[2][TT__NAME_MAX];
@@ -208,10 +208,11 @@ typedef struct tt__operation {
 } tt__operation;
 
 typedef struct tt__template {
-    char *path;                /* for messages: "transpose_tiled.cu", or the user's path */
-    char *source;              /* the whole file with its headers pasted in (kernel/annotation/include.h) */
-    char hash[TT__HASH_SIZE];  /* of `source` */
-    char kernel[TT__NAME_MAX]; /* of the first pass; this is the template's name */
+    char *path;               /* for messages: "transpose_tiled.cu", or the user's path */
+    char *source;             /* the whole file with its headers pasted in (kernel/annotation/include.h) */
+    char hash[TT__HASH_SIZE]; /* of the tokens of `source`; of a built-in one of all its bytes */
+    char hash_of_bytes[TT__HASH_SIZE]; /* which stores of earlier versions have; "" for a built-in one */
+    char kernel[TT__NAME_MAX];         /* of the first pass; this is the template's name */
     char op[TT__NAME_MAX]; /* the operation it competes for; if it declares its own operation, the template's
                               name */
     int op_line, op_column;
