@@ -406,6 +406,9 @@ typedef struct tt_tune_opts {
      * the results of all problems for each kind. */
     const int *devices;
     size_t n_devices;
+    int same_bits;        /* 1: the winner's results have the same bits as those of the default configuration */
+    const char *class_of; /* with same_bits: as those of this configuration, or of this class (tt_result.bits),
+                             in place of the default; NULL: the default */
 } tt_tune_opts;
 
 /* Texts that do not fit end in "...". */
@@ -426,6 +429,14 @@ typedef struct tt_result {
     char problem[384]; /* in words: "4096x4096", or "n=4096, T=f32" */
     char metrics[192]; /* the operation's metrics: "gbps 4012.3, gflops 668.7"; "" if it has none */
     int unverified;    /* 1: the kernel's results were not verified */
+    /* The winner's class: configurations of a problem with the same one computed the same bits. "exact": all
+     * results are the reference's, bit for bit; "unstable": two launches differed; "": unknown. */
+    char bits[24];
+    /* With tt_tune_opts.same_bits what that costs: the winner's time over that of the fastest (1: it is the
+     * fastest; 0: unknown), in which fraction of elements that one differs, and by how many units in the last
+     * place at most (0: they are no floating-point numbers). */
+    double same_bits_cost, differing, ulps;
+    int batch_invariant; /* does a row stay the same when rows are added? 0: unknown, 1: yes, 2: no */
 } tt_result;
 
 typedef struct tt_report {

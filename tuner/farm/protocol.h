@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/workload.h"
+#include "tuner/measure/bits.h"
 #include "tuner/measure/counters.h"
 
 enum { TT__FINALISTS_MAX = 32 }; /* of one request for finals */
@@ -32,6 +33,9 @@ enum {
     /* gpu: tt__msg_trial, then the cubin; reply tt__msg_counted */
     TT__MSG_COUNT,
     TT__MSG_COUNTED,
+    /* gpu: tt__bits_ask, then tt__msg_trial and the cubin; reply tt__msg_bits_found */
+    TT__MSG_BITS,
+    TT__MSG_BITS_FOUND,
     /* gpu: the cubin of the checker's peaks; reply tt__msg_peaked */
     TT__MSG_PEAKS,
     TT__MSG_PEAKED,
@@ -120,6 +124,11 @@ typedef struct tt__msg_counted {
     tt__msg_done done;
     tt__counted counted;
 } tt__msg_counted;
+
+typedef struct tt__msg_bits_found {
+    tt__msg_done done;
+    tt__bits_found found;
+} tt__msg_bits_found;
 
 typedef struct tt__msg_peaked {
     tt__msg_done done;

@@ -191,6 +191,15 @@ void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, con
     tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_COUNT, parts, 3);
 }
 
+void tt__workers_ask_bits(tt__workers *workers, size_t i, double timeout_s, const tt__bits_ask *ask,
+                          const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks) {
+    tt__msg_trial m;
+    struct iovec parts[4] = {{(void *)ask, sizeof *ask}};
+    trial_parts(&parts[1], &m, c, cubin);
+    m.checks = *checks;
+    tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_BITS, parts, 4);
+}
+
 void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds, double train_s) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];

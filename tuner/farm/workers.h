@@ -77,6 +77,8 @@ void tt__workers_ask_trial(tt__workers *workers, size_t i, size_t job, double ti
 void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds, double train_s);
 void tt__workers_ask_peaks(tt__workers *workers, size_t i, double timeout_s, const tt__cubin *cubin);
+void tt__workers_ask_bits(tt__workers *workers, size_t i, double timeout_s, const tt__bits_ask *ask,
+                          const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks);
 void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, const tt__candidate *c,
                            const tt__cubin *cubin);
 

@@ -102,15 +102,18 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most, dou
     }
 }
 
-/* Configurations that the finals need even if the search left them out: the stored winner, and the leading
- * template's default. Members of the space, or TT__NOBODY. */
-enum { NEEDED = 2 };
+/* Configurations that the finals need even if the search left them out: the stored winner, the leading
+ * template's default, and the one that stands for a class of equal bits. Members of the space, or TT__NOBODY. */
+enum { NEEDED = 3 };
 static tt_status find_needed(const tt__session *s, const tt__search *search, int64_t needed[NEEDED]) {
     tt__winner w;
     bool found;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
     needed[0] = found ? tt__strategy_member(&search->space, w.kernel, w.config) : TT__NOBODY;
-    needed[1] = tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning gained */
+    needed[1] = search->best == TT__NOTHING
+                    ? TT__NOBODY
+                    : tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning gained */
+    needed[2] = tt__search_anchor(s, search);
     return TT_OK;
 }
 
@@ -174,10 +177,22 @@ static tt_status enter_earlier(const tt__session *s, const tt__search *search, t
     return TT_OK;
 }
 
+/* Of those with other bits the fastest enters, if it is faster: the price of equal bits is what it gains. */
+static void enter_other(tt__finals *f, const tt__search *search) {
+    int64_t other = TT__NOBODY;
+    for (int64_t i = 0; i < (int64_t)search->space.n; i++)
+        if (tt__search_has_other_bits(search, i) &&
+            (other == TT__NOBODY || search->trials[i].time_us < search->trials[other].time_us))
+            other = i;
+    if (other != TT__NOBODY && search->best != TT__NOTHING &&
+        search->trials[other].time_us < TT__OTHER_TIMES * search->trials[search->best].time_us)
+        f->at_other = enter(f, search, other);
+}
+
 tt_status tt__finals_nominate(const tt__session *s, const tt__search *search, const tt__search *copy,
                               tt__finals *f) {
     int64_t needed[NEEDED];
-    *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY};
+    *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY, .at_other = TT__NOBODY};
     TT_TRY(find_needed(s, search, needed));
     f->is_long = tt__schedule_is_long(search);
     f->stage = f->is_long ? TT__STAGES - 1 : 0;
@@ -194,6 +209,7 @@ tt_status tt__finals_nominate(const tt__session *s, const tt__search *search, co
     if (needed[1] != TT__NOBODY && tt__search_passed(search, needed[1]) &&
         (isinf(s->end_s) || !tt__search_is_beyond(search, needed[1], hopeless)))
         f->at_default = enter(f, search, needed[1]);
+    enter_other(f, search);
     enter_best(f, copy, TT__COPIES_MAX, tt__within_reach);
     return TT_OK;
 }
@@ -204,9 +220,9 @@ static bool is_measured(const tt__trial *t) {
     return t->status == TT__TRIAL_OK && t->time_us > 0;
 }
 
-/* The first place after the contenders and the default. */
+/* The first place after the contenders and those that they are compared with. */
 static size_t first_copy(const tt__finals *f) {
-    return f->n_contenders + (f->at_default >= (int)f->n_contenders);
+    return f->n_contenders + (f->at_default >= (int)f->n_contenders) + (f->at_other != TT__NOBODY);
 }
 
 bool tt__finals_took_part(const tt__finals *f, int at) {
@@ -286,7 +302,7 @@ static double screened_us(const tt__entrant *e) {
 
 /* The default does not compete, so that only the last stage needs it. */
 static bool waits(const tt__finals *f, size_t i, const tt__stage_of_finals *st) {
-    return st->contenders > 0 && (int)i == f->at_default && i >= f->n_contenders;
+    return st->contenders > 0 && i >= f->n_contenders && ((int)i == f->at_default || (int)i == f->at_other);
 }
 
 /* In a recording, eliminated entrants in places [first, end) have only an earlier stage, with fewer
@@ -401,6 +417,8 @@ static void fall_back(tt__finals *f) {
     for (size_t i = 0; i < f->n; i++) {
         tt__entrant *e = &f->entrants[i];
         f->trials[i] = e->of->trials[e->index];
+        if ((int)i == f->at_other)
+            tt__trial_weigh(&f->trials[i], 1.0 / TT__OTHER_TIMES);
         e->out = false;
     }
 }

@@ -22,9 +22,11 @@ typedef struct tt__entrant {
 } tt__entrant;
 
 typedef struct tt__finals {
-    size_t n, n_contenders; /* order: contenders, the default if it is not one of them, copies */
+    size_t n, n_contenders; /* order: contenders, the default if it is not one of them, the one
+                                with other bits, copies */
     tt__entrant entrants[TT__ENTRANTS_MAX];
     int at_default, at_incumbent;         /* or TT__NOBODY; never eliminated */
+    int at_other;                         /* the fastest with other bits, to compare with; or TT__NOBODY */
     bool interleaved;                     /* false: the samples are those of the screening */
     tt__trial trials[TT__ENTRANTS_MAX];   /* from each entrant's last stage, weighed as in the search */
     tt__trial measured[TT__ENTRANTS_MAX]; /* the same without weights, for the store */

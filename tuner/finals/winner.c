@@ -12,6 +12,7 @@
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "tuner/finals/energy_finals.h"
+#include "tuner/finals/same_bits.h"
 
 /* Is entrant a slower than entrant b beyond the noise? */
 static bool is_slower(const tt__finals *f, int a, int b) {
@@ -83,6 +84,8 @@ static tt_status fill_result(const tt__session *s, const tt__search *search, con
     result->copy_fraction = w->copy_fraction;
     result->peak_fraction = s->gpu.peak_gbps > 0 ? result->gbps / s->gpu.peak_gbps : 0;
     result->speedup_vs_default = w->speedup_vs_default;
+    tt__bits_text(result->bits, w->bits);
+    result->batch_invariant = w->batch_invariant;
     result->trials = search->n_tried - search->n_skipped;
     result->failed = search->n_failed;
     return TT_OK;
@@ -137,11 +140,15 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
         w.copy_fraction = tt__compare_trials(&f->trials[at_copy], trial).median * c->weight;
     }
     w.speedup_vs_default = speedup(search, f, trial);
+    w.bits = f->entrants[at].of->trials[f->entrants[at].index].bits;
+    if (trial->bits && trial->bits != w.bits)
+        w.bits = TT__BITS_UNSTABLE; /* launches of the finals differed */
     TT_TRY(keep_speedup(s, search, &w));
     int64_t id;
     TT_TRY(tt__store_config(s->store, c->t->kernel, c->t->op, c->t->hash, c->config, &id));
     TT_TRY(tt__store_winner_put(s->store, s->run_id, search->problem_id, id, &w));
-    return fill_result(s, search, &w, result);
+    TT_TRY(fill_result(s, search, &w, result));
+    return tt__same_bits_price(s, f, at, result);
 }
 
 /* A valid one was measured with the same template and environment; except in a replay, here. */

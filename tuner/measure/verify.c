@@ -288,40 +288,44 @@ static CUresult compare(tt__verifier *v, int i, CUdeviceptr with, CUdeviceptr fo
 /* ---- The class of equal bits ----------------------------------------------------------------------------
  */
 
-/* Has it bits of its own? What must be the reference's, bit for bit, has none. A hash is of the first data.
- */
-static bool has_bits(const tt__verifier *v, int i) {
+/* The second data lie elsewhere, so that their hashes say nothing new of the class. */
+bool tt__verify_has_bits(const tt__verifier *v, int i) {
     const tt__array *a = &v->work.arrays[i];
-    return tt__verify_is_result(a) && v->set == TT__FIRST_DATA &&
+    return tt__verify_is_result(a) && v->set != TT__SECOND_DATA &&
            !(tt__verify_is_exact(a) && v->areas[i].reference);
 }
 
 /* Queues the hash of a result. Only what the reference writes counts: the rest holds other random bits in
  * each run. */
-static CUresult hash_bits(tt__verifier *v, int i) {
+CUresult tt__verify_bits(tt__verifier *v, int i) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
     CUdeviceptr found = tt__verify_finding(v, i);
     long long head = (long long)area->head, tail = head + (long long)tt__array_bytes(a);
     enum { WORDS_MAX = 2048 * 256 }; /* enough for the memory's rate, and fewer atomics */
-    if (!has_bits(v, i))
+    if (!tt__verify_has_bits(v, i))
         return CUDA_SUCCESS;
     int64_t words = (tail - head) / 16 + 1;
     return tt__verify_launch(v, v->bits, words < WORDS_MAX ? words : WORDS_MAX,
                              (void *[]){(void *)&area->live, (void *)&area->written, &head, &tail, &found});
 }
 
-/* Keeps the class of a right result, or finds that it was another one before. */
-static void classify(const tt__verifier *v, const tt__finding *found, tt__trial *trial) {
+int64_t tt__verify_class(const tt__verifier *v, const tt__finding found[TT__OPERANDS_MAX]) {
     uint64_t hash = 0;
     int64_t bits = TT__BITS_EXACT;
     for (int i = 0; i < v->work.n; i++) {
-        if (!has_bits(v, i))
+        if (!tt__verify_has_bits(v, i))
             continue;
         hash = (hash ^ found[i].bits) * 0x9e3779b97f4a7c15ull;
         bits = (int64_t)(hash >> 1);
         bits += bits < TT__BITS_HASH ? TT__BITS_HASH : 0;
     }
+    return bits;
+}
+
+/* Keeps the class of a right result, or finds that it was another one before. */
+static void classify(const tt__verifier *v, const tt__finding *found, tt__trial *trial) {
+    const int64_t bits = tt__verify_class(v, found);
     if (v->set == TT__FIRST_DATA)
         trial->bits = trial->bits == TT__BITS_UNKNOWN || trial->bits == bits ? bits : TT__BITS_UNSTABLE;
 }
@@ -330,7 +334,7 @@ CUresult tt__verify_area(tt__verifier *v, int i) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
     CUdeviceptr found = tt__verify_finding(v, i);
-    CUresult hashed = hash_bits(v, i);
+    CUresult hashed = tt__verify_bits(v, i);
     if (hashed != CUDA_SUCCESS)
         return hashed;
     if (area->reference)

@@ -128,6 +128,14 @@ CUresult tt__verify_move(const tt__verifier *v, CUdeviceptr to, CUdeviceptr from
 /* Makes the area at `to` like operand i's before a run: from the copy that is kept, or of random bits. */
 CUresult tt__verify_renew(const tt__verifier *v, int i, CUdeviceptr to, int inverted);
 
+/* Has an operand bits of its own? What must be the reference's, bit for bit, has none. */
+bool tt__verify_has_bits(const tt__verifier *v, int i);
+/* Queues the hash of its bits, if it has any; and the class, when they were found. */
+CUresult tt__verify_bits(tt__verifier *v, int i);
+int64_t tt__verify_class(const tt__verifier *v, const tt__finding found[TT__OPERANDS_MAX]);
+/* Gives the inputs other numbers, which nothing can be compared with until they are TT__FIRST_DATA again. */
+tt_status tt__verifier_refill(tt__verifier *v, int set);
+
 /* Queues the comparison of an operand, or of its guards at `at`. */
 CUresult tt__verify_area(tt__verifier *v, int i);
 CUresult tt__verify_guards(tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found);

@@ -132,7 +132,7 @@ static tt_status init_array(tt__verifier *v, int i) {
     int kind = a->init == TT__INIT_NORMAL        ? 1
                : a->init == TT__INIT_SORTED      ? 2
                : a->init == TT__INIT_PERMUTATION ? 3
-               : a->init == TT__INIT_MIXED       ? (v->set == TT__FIRST_DATA ? 4 : 5)
+               : a->init == TT__INIT_MIXED       ? (v->set == TT__SECOND_DATA ? 5 : 4)
                                                  : 0; /* as in verify.cu */
     unsigned seed = tt__verify_seed(v, i);
     double low = a->low, high = a->high;
@@ -212,6 +212,27 @@ static tt_status init_all(tt__verifier *v, const void *cubin, size_t n) {
                 tt__cu_check(tt__verify_move(v, area->before, area->live, area->bytes), "cuMemcpyDtoDAsync"));
     }
     return TT_OK;
+}
+
+/* What a file or a kernel of `data` holds stays as it is. */
+static bool is_refilled(const tt__array *a) {
+    return (a->direction == TT__IN || a->direction == TT__INOUT || a->direction == TT__CONSTANT) && !a->filled &&
+           a->init != TT__INIT_FILE && a->init != TT__INIT_INDEX;
+}
+
+tt_status tt__verifier_refill(tt__verifier *v, int set) {
+    v->set = (tt__data_set)set;
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__area *area = &v->areas[i];
+        if (!is_refilled(&v->work.arrays[i]))
+            continue;
+        if (v->work.arrays[i].init == TT__INIT_RANDOM)
+            TT_TRY(tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(v, i), 0), "tt_fill"));
+        TT_TRY(init_array(v, i));
+        if (area->before)
+            TT_TRY(tt__cu_check(tt__verify_move(v, area->before, area->live, area->bytes), "cuMemcpyDtoDAsync"));
+    }
+    return tt__verify_show(v, v->shows);
 }
 
 tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel) {

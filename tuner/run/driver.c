@@ -31,6 +31,7 @@
 
 #include "base/clock.h"
 #include "tuner/finals/finals.h"
+#include "tuner/finals/same_bits.h"
 #include "tuner/finals/winner.h"
 #include "tuner/run/result.h"
 #include "tuner/search/pair.h"
@@ -75,7 +76,7 @@ static size_t lanes_most(const tt__session *s) {
     const tt__backend_ops *ops = s->backend->ops;
     const size_t most = ops->lanes ? ops->lanes(s->backend) : 1;
     const bool alone =
-        isfinite(s->end_s) || s->asks || s->call->stored || s->call->objective != TT__OBJECTIVE_TIME;
+        isfinite(s->end_s) || s->asks || s->opts->same_bits || s->call->stored || s->call->objective != TT__OBJECTIVE_TIME;
     return alone ? 1 : most < s->n_problems ? most : s->n_problems;
 }
 
@@ -292,7 +293,9 @@ static tt_status find_entrants(driver *d, lane *l, bool *over) {
     l->awaits_entrant = at != TT__NOBODY;
     if (l->awaits_entrant)
         return tt__search_submit(s, &l->pair.search, (size_t)at);
-    TT_TRY(tt__finals_nominate(s, &l->pair.search, &l->pair.copy, &l->finals));
+    TT_TRY(tt__same_bits_nominate(s, &l->pair.search, &l->pair.copy, &l->finals, l->result, over));
+    if (*over)
+        return TT_OK;
     tt__search_progress(s, &l->pair.search, "finals");
     l->state = FINALS;
     return go_on_with_finals(d, l, over);

@@ -11,6 +11,7 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
+#include "tuner/finals/same_bits.h"
 #include "tuner/finals/winner.h"
 
 /* ---- Why there is no winner ---------------------------------------------------------------------------- */
@@ -177,9 +178,11 @@ tt_status tt__result_needs_finals(tt__session *s, const tt__search *search, tt_r
     result->space = tt__search_size(search);
     if (search->best == TT__NOTHING) {
         no_winner(s, search, result);
+        if (search->bits && search->n_tried > search->n_failed + search->n_skipped)
+            tt__same_bits_none(s, search, result);
         return TT_OK;
     }
-    if (!s->opts->force && !s->call->only_finals)
+    if (!s->opts->force && !s->call->only_finals && !s->opts->same_bits)
         TT_TRY(tt__stored_winner(s, search, result, &holds));
     if (holds && !s->opts->replay)
         result->source = TT_SOURCE_STORED;

@@ -22,7 +22,8 @@ bool tt__schedule_is_long(const tt__search *search) {
 }
 
 bool tt__search_passed(const tt__search *search, int64_t i) {
-    return search->known[i] == TT__TRIED && search->trials[i].status == TT__TRIAL_OK;
+    return search->known[i] == TT__TRIED && search->trials[i].status == TT__TRIAL_OK &&
+           !tt__search_has_other_bits(search, i);
 }
 
 bool tt__search_is_beyond(const tt__search *search, int64_t i, double times) {

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "kernel/load/builtin.h"
+#include "kernel/space/operation.h"
 
 /* Screening stops early for configurations that cannot be the best, whatever the noise. */
 static const double hopeless = 1.25;
@@ -47,6 +48,60 @@ static size_t ends_at(const tt__search *search, const tt__gains *gains) {
     return patient > least ? patient : least;
 }
 
+/* ---- Equal bits ---------------------------------------------------------------------------------------- */
+
+int64_t tt__search_anchor(const tt__session *s, const tt__search *search) {
+    if (!s->opts->same_bits || search->space.n == 0)
+        return TT__NOTHING;
+    if (!s->opts->class_of)
+        return tt__strategy_default(&search->space, 0);
+    int64_t i = (int64_t)search->space.n - 1;
+    while (i >= 0 && strcmp(search->space.items[i].config, s->opts->class_of) != 0)
+        i--;
+    return i;
+}
+
+static bool passed(const tt__search *search, int64_t i) {
+    return search->known[i] == TT__TRIED && search->trials[i].status == TT__TRIAL_OK;
+}
+
+bool tt__search_has_other_bits(const tt__search *search, int64_t i) {
+    return search->bits && passed(search, i) && search->trials[i].bits != search->bits;
+}
+
+static void compare(tt__search *search, size_t i, double time_us);
+
+static void find_best(tt__search *search) {
+    search->best = TT__NOTHING;
+    for (int64_t i = 0; i < (int64_t)search->space.n; i++)
+        if (passed(search, i) && !tt__search_has_other_bits(search, i))
+            compare(search, (size_t)i, search->trials[i].time_us);
+}
+
+/* The class is known when its configuration has passed, with the same results in all launches so far. */
+static void find_class(const tt__session *s, tt__search *search, size_t i) {
+    const int64_t bits = search->trials[i].bits;
+    if (search->bits || (int64_t)i != tt__search_anchor(s, search) || !passed(search, (int64_t)i) ||
+        bits <= TT__BITS_UNSTABLE)
+        return;
+    search->bits = bits;
+    for (int64_t k = 0; k < (int64_t)search->space.n; k++)
+        if (tt__search_has_other_bits(search, k))
+            tt__trial_weigh(&search->trials[k], TT__OTHER_TIMES);
+    find_best(search);
+}
+
+tt_status tt__search_expel(const tt__session *s, tt__search *search, size_t i, int64_t bits) {
+    tt__trial stored = search->trials[i];
+    search->trials[i].bits = stored.bits = bits;
+    tt__trial_weigh(&stored, 1 / search->space.items[i].weight);
+    stored.weight = search->space.items[i].weight;
+    TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, &stored));
+    tt__trial_weigh(&search->trials[i], TT__OTHER_TIMES);
+    find_best(search);
+    return TT_OK;
+}
+
 static void count_gain(tt__gains *gains, const tt__trial *trial) {
     gains->n += trial->status != TT__TRIAL_SKIPPED;
     if (trial->status == TT__TRIAL_OK && (gains->best_us == 0 || trial->time_us < gain * gains->best_us)) {
@@ -64,7 +119,7 @@ static void compare(tt__search *search, size_t i, double time_us) {
 }
 
 /* A search compares only weighed times, so these are kept. */
-static void keep(tt__search *search, size_t i, const tt__trial *measured) {
+static void keep(const tt__session *s, tt__search *search, size_t i, const tt__trial *measured) {
     tt__trial *trial = &search->trials[i];
     *trial = *measured;
     if (search->t->operation->objective >= 0)
@@ -73,8 +128,11 @@ static void keep(tt__search *search, size_t i, const tt__trial *measured) {
     search->n_tried++;
     search->n_skipped += trial->status == TT__TRIAL_SKIPPED;
     search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
-    if (trial->status == TT__TRIAL_OK)
+    if (tt__search_has_other_bits(search, (int64_t)i))
+        tt__trial_weigh(trial, TT__OTHER_TIMES);
+    else if (trial->status == TT__TRIAL_OK)
         compare(search, i, trial->time_us);
+    find_class(s, search, i);
     count_gain(&search->gains, trial);
     search->settled |= search->gains.n >= ends_at(search, &search->gains);
 }
@@ -142,6 +200,8 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     tt__search *search = t->search;
     if (!t->s->opts->replay && strcmp(row->source, "replayed") == 0)
         return TT_OK; /* of another machine, and no evidence for this one */
+    if (t->s->opts->same_bits && !t->s->opts->replay && row->trial->status == TT__TRIAL_OK && !row->trial->bits)
+        return TT_OK; /* stored by an older version: its bits are unknown */
     if (t->s->opts->force && row->run_id != t->s->run_id && !t->collects)
         return TT_OK; /* it is measured again, but once in a run: sizes may share a copy */
     if (may_pass_now(t->s, row->trial) && (!t->collects || (search->part.of && !t->s->opts->force)))
@@ -157,7 +217,7 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
         go_on(search);
     }
     t->run_id = t->run_of[i] = row->run_id;
-    keep(search, (size_t)i, row->trial);
+    keep(t->s, search, (size_t)i, row->trial);
     count_gain(&t->gains, &search->trials[i]);
     search->settled |= ended_alone(t);
     return TT_OK;
@@ -256,7 +316,7 @@ tt_status tt__search_take(tt__session *s, tt__search *search, size_t i, tt__tria
     }
     trial->weight = search->space.items[i].weight;
     TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, trial));
-    keep(search, i, trial);
+    keep(s, search, i, trial);
     search->n_measured++;
     search->compile_s += trial->compile_ms * 1e-3;
     return TT_OK;
@@ -360,6 +420,29 @@ static tt_status add_incumbent(tt__session *s, tt__search *search) {
     return status == TT_E_UNSUPPORTED || status == TT_E_INVALID ? TT_OK : status;
 }
 
+/* A sample or a shard may lack the configuration that stands for the class. */
+static tt_status add_anchor(tt__session *s, tt__search *search) {
+    tt__candidate c;
+    tt__space one = {0};
+    tt_status status = TT_E_INVALID;
+    if (!s->opts->same_bits || !s->opts->class_of || search->bits || strcmp(search->problem.op, "copy") == 0 ||
+        tt__search_anchor(s, search) != TT__NOTHING)
+        return TT_OK;
+    for (size_t i = 0; i < s->templates->n && status != TT_OK; i++)
+        if (tt__template_does(s->templates->items[i], &search->problem))
+            status = tt__space_resolve(&c, s->templates->items[i], &s->gpu, &search->problem, s->opts->class_of);
+    if (status != TT_OK)
+        return tt__fail(TT_E_INVALID,
+                        "\"%s\" (--class-of, tt_tune_opts.class_of) is neither a legal configuration of %s nor a class of "
+                        "equal bits, which has 16 hexadecimal digits: \"tune show\" lists both",
+                        s->opts->class_of, search->problem.op);
+    status = tt__space_append(&one, &c);
+    if (status == TT_OK)
+        status = tt__search_insert(search, &one);
+    tt__space_free(&one);
+    return status;
+}
+
 static tt_status take_over_all(tt__session *s, tt__search *search) {
     takeover t = {.s = s, .search = search};
     tt_status status = TT_OK;
@@ -385,6 +468,9 @@ out:
 
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out) {
     *out = (tt__search){.problem = *p, .limits = *limits, .part = s->call->part, .best = TT__NOTHING};
+    if (s->opts->same_bits && s->opts->class_of && tt__bits_read(s->opts->class_of) > TT__BITS_UNSTABLE &&
+        strcmp(p->op, "copy") != 0)
+        out->bits = tt__bits_read(s->opts->class_of);
     out->t = tt__template_set_for(s->templates, p);
     if (!out->t)
         return tt__fail(TT_E_UNSUPPORTED, "no kernel template does %s", p->op);
@@ -393,6 +479,7 @@ tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits
     TT_TRY(enumerate(s, out));
     if (!s->presumed) {
         TT_TRY(add_incumbent(s, out));
+        TT_TRY(add_anchor(s, out));
         TT_TRY(take_over_all(s, out));
     }
     go_on(out);
@@ -419,6 +506,7 @@ void tt__search_close(tt__search *search) {
     free(search->known);
     free(search->trials);
     free(search->again);
+    free(search->confirmed);
     *search = (tt__search){.best = TT__NOTHING};
 }
 

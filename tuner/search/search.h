@@ -48,7 +48,19 @@ typedef struct tt__search {
     size_t n_favourites; /* compiled ahead, the first of tt__strategy_rank; 0: as many as are left */
     bool cut;            /* the budget ended the search before */
     int64_t best;        /* index of the best by screening; TT__NOTHING if none passed */
+    int64_t bits;        /* with opts->same_bits the winner's class of equal bits; 0: not known yet */
+    int64_t bits_on_all; /* the class of its configuration on several inputs; 0: not known yet */
+    bool *confirmed;     /* those that have it; NULL: none was looked at yet */
 } tt__search;
+
+/* The configuration that stands for the winner's class, or TT__NOTHING. */
+int64_t tt__search_anchor(const tt__session *s, const tt__search *search);
+/* Did it pass, with bits of another class? Its time and samples are so many times as long, so that strategies go
+ * elsewhere. */
+enum { TT__OTHER_TIMES = 4 };
+bool tt__search_has_other_bits(const tt__search *search, int64_t i);
+/* Takes it out of the class. */
+tt_status tt__search_expel(const tt__session *s, tt__search *search, size_t i, int64_t bits);
 
 /* Makes the space and takes over stored trials: with opts->force only this run's, and none if s->presumed.
  * Close it with tt__search_close in any case. */

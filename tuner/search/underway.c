@@ -107,6 +107,15 @@ static tt_status try_default(tt__session *s, tt__search *search, tt__underway *u
     return tt__search_submit(s, search, 0);
 }
 
+/* The class of equal bits is known early, so that strategies look for it. */
+static tt_status try_anchor(tt__session *s, tt__search *search, tt__underway *u) {
+    const int64_t anchor = tt__search_anchor(s, search);
+    if (anchor == TT__NOTHING || search->known[anchor] != TT__UNTRIED)
+        return TT_OK;
+    u->n_pending++;
+    return tt__search_submit(s, search, (size_t)anchor);
+}
+
 /* ---- Rounds -------------------------------------------------------------------------------------------- */
 
 /* If everything will be tried, the order does not matter. The order of the space shares most cubins. */
@@ -142,7 +151,8 @@ static tt_status open_round(tt__session *s, tt__underway *u) {
                          .hurried = isfinite(search->limits.deadline_s),
                          .n_favourites = search->n_favourites};
     TT_TRY(u->strategy->open(&u->self, &u->view, s->opts->seed));
-    return try_default(s, search, u);
+    TT_TRY(try_default(s, search, u));
+    return try_anchor(s, search, u);
 }
 
 /* A sampled space is widened after each round, also if it has been tried whole. The next one begins when

@@ -25,6 +25,7 @@ typedef struct tt__gpu_state {
     tt__verifier second; /* the same problem with other data, for what may win */
     bool has_second;     /* memory has room for it */
     tt__bench_pool pool;
+    tt__kept_bits kept; /* of an earlier request for bits */
     tt__gpu_clocks clocks;
     tt__counting counting;
 } tt__gpu_state;

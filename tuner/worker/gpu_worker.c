@@ -218,19 +218,28 @@ static tt_status launch_and_compare(tt__gpu_state *g, run run, tt__verifier *v, 
     return judge && trial->status == TT__TRIAL_OK ? tt__verify_error(v, &g->verify, judge, trial) : TT_OK;
 }
 
-/* Verifies with the lengths of this configuration, while the largest are timed. A reference that writes what
- * it must not is the trial's failure. */
+/* Gives the arrays the lengths of this configuration, while the largest are timed. */
+static void set_lengths(tt__verifier *v, const tt__msg_trial *m, int64_t largest[TT__OPERANDS_MAX]) {
+    for (int i = 0; i < v->work.n; i++) {
+        largest[i] = v->work.arrays[i].count;
+        if (m->checks.counts[i])
+            v->work.arrays[i].count = m->checks.counts[i];
+    }
+}
+
+static void reset_lengths(tt__verifier *v, const int64_t largest[TT__OPERANDS_MAX]) {
+    for (int i = 0; i < v->work.n; i++)
+        v->work.arrays[i].count = largest[i];
+}
+
+/* A reference that writes what it must not is the trial's failure. */
 static tt_status verify(tt__gpu_state *g, run run, const tt__msg_trial *m, const tt__kernel *kernel,
                         tt__trial *trial, double *launch_us) {
     tt__verifier *v = run == ON_SECOND_DATA && g->has_second ? &g->second : &g->verifier;
     tt__verifier *other = v == &g->second ? &g->verifier : &g->second;
     int64_t largest[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
-    for (int i = 0; i < v->work.n; i++) {
-        largest[i] = v->work.arrays[i].count;
-        if (m->checks.counts[i])
-            v->work.arrays[i].count = m->checks.counts[i];
-    }
+    set_lengths(v, m, largest);
     if (m->checks.reference.n_passes && run != AS_TIMED)
         status = tt__verifier_reference(v, &g->reference, &m->checks.reference);
     if (status != TT_OK && status != TT_E_CUDA) {
@@ -239,8 +248,7 @@ static tt_status verify(tt__gpu_state *g, run run, const tt__msg_trial *m, const
     } else if (status == TT_OK) {
         status = launch_and_compare(g, run, v, m, kernel, trial, launch_us);
     }
-    for (int i = 0; i < v->work.n; i++)
-        v->work.arrays[i].count = largest[i];
+    reset_lengths(v, largest);
     return status == TT_OK && trial->status == TT__TRIAL_WRONG_RESULT && g->has_second
                ? tt__verify_kept(other, trial->reason)
                : status;
@@ -379,6 +387,23 @@ static tt_status count(tt__gpu_state *g, const tt__msg_trial *m, const void *cub
     return tt__count_launch(out, &g->counting, &g->pool, &thing);
 }
 
+static tt_status find_bits(tt__gpu_state *g, const tt__bits_ask *ask, const tt__msg_trial *m, const void *cubin,
+                           tt__bits_found *out) {
+    int64_t largest[TT__OPERANDS_MAX];
+    tt__verifier *v = &g->verifier;
+    tt_status status = TT_OK;
+    if (!g->open)
+        return tt__fail(TT_E_INTERNAL, "bits without a problem");
+    TT_TRY(load(g, m, cubin));
+    set_lengths(v, m, largest);
+    if (m->checks.reference.n_passes)
+        status = tt__verifier_reference(v, &g->reference, &m->checks.reference);
+    if (status == TT_OK)
+        status = tt__bits_find(v, &g->kernel, &m->launch, ask, &g->kept, out);
+    reset_lengths(v, largest);
+    return status;
+}
+
 /* Reports falls of the clocks since the last time. */
 static void tell_falls(tt__gpu_state *g, tt__clock_falls *out) {
     *out = (tt__clock_falls){g->clocks.n_falls, g->clocks.usual_mhz, g->clocks.lowest_mhz, ""};
@@ -439,6 +464,18 @@ static tt_status serve(tt__gpu_state *g, uint32_t type, const tt__str *request, 
         tt__fill_done(&reply.done, count(g, m, cubin, &reply.counted));
         tt__nvtx_pop();
         TT_TRY(tt__wire_reply(TT__MSG_COUNTED, &(struct iovec){&reply, sizeof reply}, 1));
+        return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
+    }
+    if (type == TT__MSG_BITS) {
+        size_t at = 0;
+        const tt__bits_ask *ask = tt__wire_take(request, &at, sizeof *ask);
+        const tt__msg_trial *m = ask ? tt__wire_take(request, &at, sizeof *m) : NULL;
+        const void *cubin = m ? tt__wire_take(request, &at, m->cubin_size) : NULL;
+        tt__msg_bits_found reply = {0};
+        if (!cubin)
+            return TT_E_IO;
+        tt__fill_done(&reply.done, find_bits(g, ask, m, cubin, &reply.found));
+        TT_TRY(tt__wire_reply(TT__MSG_BITS_FOUND, &(struct iovec){&reply, sizeof reply}, 1));
         return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;
     }
     if (type == TT__MSG_PEAKS) {

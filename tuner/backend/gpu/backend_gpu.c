@@ -319,6 +319,20 @@ static tt_status count(tt__backend *b, const tt__candidate *c, tt__counted *out)
     return TT_OK;
 }
 
+static tt_status bits(tt__backend *b, const tt__candidate *c, const tt__bits_ask *ask, tt__bits_found *out) {
+    enum { LAUNCHES = 40 }; /* it takes up to 32 */
+    tt__loop *l = (tt__loop *)b;
+    tt__cubin *cubin;
+    tt__checks checks;
+    TT_TRY(finalist_cubins(l, &c, 1, &cubin));
+    TT_TRY(tt__workload_checks(&checks, c, &l->workers.gpu, &tt__loop_now(l)->task.problem));
+    TT_TRY(await_problem(l));
+    tt__workers_ask_bits(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, ask, c, cubin, &checks);
+    TT_TRY(await_count(l));
+    *out = ((const tt__msg_bits_found *)l->workers.payload.text)->found;
+    return TT_OK;
+}
+
 static void close_gpu(tt__backend *b) {
     tt__loop *l = (tt__loop *)b;
     tt__workers_close(&l->workers);
@@ -344,6 +358,7 @@ static const tt__backend_ops gpu_ops = {.hello = hello,
                                         .finals_ask = finals_ask,
                                         .finals_take = finals_take,
                                         .count = count,
+                                        .bits = bits,
                                         .peaks = peaks,
                                         .close = close_gpu};
 

@@ -126,6 +126,7 @@ static tt_status replied(tt__loop *l, const tt__event *e) {
         return tt__loop_finished(l, e->worker);
     case TT__MSG_PEAKED:
     case TT__MSG_COUNTED:
+    case TT__MSG_BITS_FOUND:
         l->at_count = false;
         return TT_OK;
     default:

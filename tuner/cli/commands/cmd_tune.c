@@ -608,6 +608,10 @@ static tt_status check(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID, "a recording has no energies: leave --objective out, or name a device");
     if (args->collected)
         return check_collected(args);
+    if (args->class_of && !args->same_bits)
+        return tt__fail(TT_E_INVALID, "--class-of says whose bits: give --same-bits, too");
+    if (args->same_bits && args->by_configuration)
+        return tt__fail(TT_E_INVALID, "--same-bits elects from the whole space: leave --shard-by configuration out");
     if (!args->stale)
         return check_what(args);
     if (args->n_shards)
@@ -679,6 +683,9 @@ static const tt__cli_option options[] = {
         "objective", "time|energy|edp", "time energy edp", tt__cli_set_objective,
         "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
         "leaders"),
+    TT__FLAG("same-bits", same_bits, "the winner computes the same bits as the default"),
+    TT__READ("class-of", "CONFIG|CLASS", tt__cli_read_once, class_of,
+             "with --same-bits: the same as this configuration, or class"),
     TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
     TT__OPT_TRIAL_TIMEOUT,
     TT__OPT_COMPILE_TIMEOUT,

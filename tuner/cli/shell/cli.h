@@ -66,6 +66,8 @@ typedef struct tt__cli_args {
     const char *format, *get;
     int cc; /* 80 is 8.0; 0: not given */
     tt__objective objective;
+    bool same_bits;
+    const char *class_of;
     bool energy, stale, finals, other_gpus, all, dry_run, shipped;
     int64_t shard, n_shards; /* from 1; 0: all problems */
     bool by_configuration;   /* what shards divide */

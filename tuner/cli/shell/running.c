@@ -297,6 +297,8 @@ tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *use
     opts.seed = (uint64_t)args->seed;
     opts.strategy = args->strategy;
     opts.unverified = args->unverified;
+    opts.same_bits = args->same_bits;
+    opts.class_of = args->class_of;
     opts.on_progress = on_progress;
     opts.on_message = on_message;
     opts.should_stop = should_stop;
