@@ -250,6 +250,8 @@ typedef struct tt_choice {
                            default */
     int unverified; /* 1: a kernel of yours has neither a reference nor expected data, so its results are not
                        verified */
+    char bits[24];  /* its class of equal bits, as in tt_result, for the problem it was measured for */
+    int batch_invariant; /* likewise */
 } tt_choice;
 
 /* The best known configuration for a problem. It only reads the store, and needs neither a GPU nor NVRTC if

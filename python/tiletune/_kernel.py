@@ -127,7 +127,8 @@ class Plan:
     def __repr__(self) -> str:
         words = ", ".join(f"{a.direction} {a.type} {a.name}" for a in self.arguments)
         config = " ".join(f"{k}={v}" for k, v in self.choice.config.items())
-        return f"<tiletune.Plan of {self._said}: {config} ({self.choice.match}); arguments: {words}>"
+        bits = f", bits {self.choice.bits}" if self.choice.bits else ""
+        return f"<tiletune.Plan of {self._said}: {config} ({self.choice.match}{bits}); arguments: {words}>"
 
 
 class Kernel:
@@ -171,11 +172,13 @@ class Kernel:
         said = ", ".join([repr(self._path), *(f"{name}={value!r}" for name, value in values.items())])
         return Problem(problem, keep, f"Kernel({said})", self)
 
-    def tune(self, *problems: Problem, options: "dict[str, Any] | None" = None, **values: Any) -> Report:
-        """Tunes it for these values, or for several problems of problem(). `options` are those of tiletune.tune()."""
+    def tune(self, *problems: Problem, same_bits: bool = False, options: "dict[str, Any] | None" = None,
+             **values: Any) -> Report:
+        """Tunes it for these values, or for several problems of problem(). `options` are those of tiletune.tune().
+        same_bits: the winner computes the same bits as the default configuration."""
         listed = [problem_of(p, **values) for p in problems] or [self.problem(**values)]
         self._plans.clear()  # the winner may be another one
-        return tune(listed, context=self._context, **(options or {}))
+        return tune(listed, context=self._context, **{"same_bits": same_bits, **(options or {})})
 
     def best(self, *, gpu: "str | None" = None, **values: Any) -> Choice:
         """The best known configuration, as tiletune.best()."""

@@ -29,11 +29,18 @@ class Choice:
     why: str  #: why the match is not exact
     layer: str  #: where it was found: "user", "system" or "shipped"
     unverified: bool
+    bits: str  #: its class of equal bits; "": unknown
+    batch_invariant: "bool | None"  #: whether a row stays the same when rows are added; None: unknown
+
+
+#: By tt_result.batch_invariant.
+_INVARIANT = (None, True, False)
 
 
 def choice(c: Any) -> Choice:
     return Choice(text(lib.tt_match_name(c.match)), text(c.kernel), config_of(text(c.config)), text(c.gpu),
-                  text(c.problem), c.time_us, c.gbps, text(c.why), text(c.layer), bool(c.unverified))
+                  text(c.problem), c.time_us, c.gbps, text(c.why), text(c.layer), bool(c.unverified),
+                  text(c.bits), _INVARIANT[c.batch_invariant])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,12 +62,18 @@ class Result:
     note: str
     metrics: str
     unverified: bool
+    bits: str  #: its class of equal bits: those of a problem with the same one computed the same bits; "": unknown
+    same_bits_cost: float  #: with same_bits: its time over that of the fastest; 0: unknown
+    differing: float  #: with same_bits: the fraction of elements in which the fastest differs
+    ulps: float  #: by so many units in the last place at most
+    batch_invariant: "bool | None"  #: whether a row stays the same when rows are added; None: unknown
 
 
 def result(c: Any) -> Result:
     return Result(text(c.problem), text(c.kernel), config_of(text(c.config)), c.time_us, c.gbps, c.copy_fraction,
                   c.peak_fraction, c.speedup_vs_default, c.trials, c.failed, c.space, text(lib.tt_source_name(c.source)),
-                  text(c.note), text(c.metrics), bool(c.unverified))
+                  text(c.note), text(c.metrics), bool(c.unverified), text(c.bits), c.same_bits_cost, c.differing, c.ulps,
+                  _INVARIANT[c.batch_invariant])
 
 
 _COLUMNS = {"problem": "{0.problem}", "time": "{0.time_us:.4g} us", "GB/s": "{0.gbps:.0f}", "of copy": "{0.copy_fraction:.1%}",

@@ -48,7 +48,8 @@ def tune(problems: Any, *, device: int = 0, devices: "Sequence[int]" = (), effor
          max_trials: int = 0, force: bool = False, only: "Iterable[str]" = (),
          templates: "Iterable[str | os.PathLike[str]]" = (), jobs: int = 0, trial_timeout: float = 0.0,
          compile_timeout: float = 0.0, trace: "str | os.PathLike[str] | None" = None, seed: int = 0,
-         strategy: "str | None" = None, unverified: bool = False, replay: "str | os.PathLike[str] | None" = None,
+         strategy: "str | None" = None, unverified: bool = False, same_bits: bool = False,
+         class_of: "str | None" = None, replay: "str | os.PathLike[str] | None" = None,
          progress: "bool | Callable[[Progress], None] | None" = None, context: "Context | None" = None,
          **options: Any) -> Report:
     """Finds the fastest configuration of each problem on a GPU, and stores it.
@@ -58,6 +59,8 @@ def tune(problems: Any, *, device: int = 0, devices: "Sequence[int]" = (), effor
     `problems` is one problem or a list of them, as in best(), and `options` are those of matrix(). The other arguments are
     those of tt_tune_opts. progress: None shows it in terminals and notebooks, False never; a function gets each Progress.
 
+    same_bits: the winner computes the same bits as the default configuration, or as class_of, a configuration or a class.
+
     Ctrl-C ends the run. What was measured is stored, and the same call goes on from there. The KeyboardInterrupt has the
     results so far in `report`, as has the NoWinnerError if a problem has no winner.
     """
@@ -66,12 +69,12 @@ def tune(problems: Any, *, device: int = 0, devices: "Sequence[int]" = (), effor
     listed = [problem_of(p, **options) for p in (problems if isinstance(problems, list) else [problems])]
     c_problems = ffi.new("tt_problem[]", [p._c[0] for p in listed])
     opts, competing, named, ordinals = sized("tt_tune_opts"), Strings(templates), Strings(only), ffi.new("int[]", list(devices))
-    paths = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (replay, trace, strategy)]
-    opts.replay, opts.trace_path, opts.strategy = paths
+    paths = [ffi.new("char[]", encode(value)) if value is not None else ffi.NULL for value in (replay, trace, strategy, class_of)]
+    opts.replay, opts.trace_path, opts.strategy, opts.class_of = paths
     opts.devices, opts.n_devices = ordinals, len(devices)
     opts.templates, opts.n_templates, opts.only, opts.n_only = competing.c, competing.n, named.c, named.n
     fill(opts, device=device, effort=_EFFORTS[effort], budget_s=budget, max_trials=max_trials, seed=seed, force=force,
-         unverified=unverified, jobs=jobs, trial_timeout_s=trial_timeout, compile_timeout_s=compile_timeout)
+         unverified=unverified, same_bits=same_bits or class_of is not None, jobs=jobs, trial_timeout_s=trial_timeout, compile_timeout_s=compile_timeout)
     run = _Run(Shown(progress))
     user = ffi.new_handle(run)
     opts.user = user

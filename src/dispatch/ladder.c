@@ -168,6 +168,8 @@ static const char *answer(const query *q, tt_match match, tt__layer layer, const
         c->cols = tt__problem_number(&w->problem, "cols", 0);
         tt__copy(c->problem, sizeof c->problem, text);
         c->time_us = w->time_us;
+        tt__bits_text(c->bits, w->bits);
+        c->batch_invariant = w->batch_invariant;
         c->gbps = tt__problem_gbps(&w->problem, w->time_us);
         tt__copy(c->gpu, sizeof c->gpu, w->gpu.name);
     }

@@ -155,6 +155,11 @@ def main():
         look("report", "report", recording, other)
         look("show", "show", *own, "--warm", host=True)
         look("show", "show", "--size", "4096", "--gpu", "h200", "--db", db)
+        rows = ("--kernel", os.path.join(root, "tests/data/row_sums.cu"), "--db", db)
+        look("tune", *rows, "--same-bits", "--class-of", "THREADS=32 ATOMIC=0 UNROLL=1", "--quiet", host=True)
+        look("show", "show", *rows, host=True)
+        look("best", "best", *rows, host=True)
+        look("list", "list", "--db", db)
         look("check", "check", kernel, host=True)
         beside = os.path.join(folder, "beside.cu")
         with open(beside, "w") as f:

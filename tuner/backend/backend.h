@@ -57,7 +57,8 @@ typedef struct tt__backend_ops {
     /* Counts one launch of a candidate that passed. Counters that are not to be had are no failure. NULL: the
      * backend has none. */
     tt_status (*count)(tt__backend *b, const tt__candidate *c, tt__counted *out);
-    /* Looks closer at the bits of a candidate that passed. NULL: the backend knows no more than its trials. */
+    /* Looks closer at the bits of a candidate that passed. NULL: the backend knows no more than its trials.
+     */
     tt_status (*bits)(tt__backend *b, const tt__candidate *c, const tt__bits_ask *ask, tt__bits_found *out);
     /* Measures what the GPU can do at most. Unknown parts are 0. NULL: as above. */
     tt_status (*peaks)(tt__backend *b, tt__peaks *out);

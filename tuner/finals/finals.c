@@ -103,16 +103,18 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most, dou
 }
 
 /* Configurations that the finals need even if the search left them out: the stored winner, the leading
- * template's default, and the one that stands for a class of equal bits. Members of the space, or TT__NOBODY. */
+ * template's default, and the one that stands for a class of equal bits. Members of the space, or TT__NOBODY.
+ */
 enum { NEEDED = 3 };
 static tt_status find_needed(const tt__session *s, const tt__search *search, int64_t needed[NEEDED]) {
     tt__winner w;
     bool found;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
     needed[0] = found ? tt__strategy_member(&search->space, w.kernel, w.config) : TT__NOBODY;
-    needed[1] = search->best == TT__NOTHING
-                    ? TT__NOBODY
-                    : tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning gained */
+    needed[1] =
+        search->best == TT__NOTHING
+            ? TT__NOBODY
+            : tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning gained */
     needed[2] = tt__search_anchor(s, search);
     return TT_OK;
 }

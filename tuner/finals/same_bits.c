@@ -1,10 +1,10 @@
 /*
  * The election within a class of equal bits.
  *
- * Screening hashes one result of each configuration, which makes classes that are right but for luck: of a result of
- * few elements, different sums may agree. So each contender is looked at once more before the finals, on several
- * inputs and in several launches (measure/bits.c), beside the configuration that stands for the class. What differs
- * there leaves the class, and the next one may enter.
+ * Screening hashes one result of each configuration, which makes classes that are right but for luck: of a
+ * result of few elements, different sums may agree. So each contender is looked at once more before the
+ * finals, on several inputs and in several launches (measure/bits.c), beside the configuration that stands
+ * for the class. What differs there leaves the class, and the next one may enter.
  *
  * The fastest with other bits takes part in the last stage. It cannot win, and shows the price.
  */
@@ -18,7 +18,8 @@
 #include "base/number.h"
 #include "tuner/search/schedule.h"
 
-/* ---- The class ------------------------------------------------------------------------------------------ */
+/* ---- The class ------------------------------------------------------------------------------------------
+ */
 
 /* What a configuration is called in messages. */
 static const char *name_of(const tt__candidate *c) {
@@ -30,6 +31,8 @@ void tt__same_bits_none(const tt__session *s, const tt__search *search, tt_resul
     const char *which = s->opts->class_of ? "" : "the default, ", *more = s->opts->class_of ? "" : ",";
     const tt__trial *trial = i == TT__NOTHING ? NULL : &search->trials[i];
     const char *name = trial ? name_of(&search->space.items[i]) : "";
+    result->trials = search->n_tried - search->n_skipped;
+    result->failed = search->n_failed;
     if (!trial && search->bits)
         tt__format(result->note, sizeof result->note, "no configuration that was tried has the class %s",
                    s->opts->class_of);
@@ -37,16 +40,16 @@ void tt__same_bits_none(const tt__session *s, const tt__search *search, tt_resul
         tt__format(result->note, sizeof result->note,
                    "its default is not among the configurations: name one with --class-of");
     else if (search->known[i] != TT__TRIED || trial->status != TT__TRIAL_OK)
-        tt__format(result->note, sizeof result->note, "%s%s%s did not pass: name another one with --class-of", which,
-                   name, more);
+        tt__format(result->note, sizeof result->note, "%s%s%s did not pass: name another one with --class-of",
+                   which, name, more);
     else if (trial->bits == TT__BITS_UNSTABLE)
         tt__format(result->note, sizeof result->note,
-                   "%s%s%s is unstable: two launches of it gave other bits. Name another one with --class-of", which,
-                   name, more);
+                   "%s%s%s is unstable: two launches of it gave other bits. Name another one with --class-of",
+                   which, name, more);
     else
         tt__format(result->note, sizeof result->note,
-                   "it is not known which bits %s%s%s computes: the recording is of an older version", which, name,
-                   more);
+                   "it is not known which bits %s%s%s computes: the recording is of an older version", which,
+                   name, more);
     tt__clean(result->note, TT__CLEAN_TEXT);
 }
 
@@ -83,11 +86,12 @@ static tt_status say_classes(const tt__session *s, const tt__search *search, con
         if (unstable == TT__NOBODY || trial->time_us < search->trials[unstable].time_us)
             unstable = i;
     }
-    tt__session_message(s, "%s: %zu of %zu configurations are in the class %s, of %zu", result->problem, in_class, n,
-                        tt__bits_text(text, search->bits), count_classes(bits, n));
+    tt__session_message(s, "%s: %zu of %zu configurations are in the class %s, of %zu", result->problem,
+                        in_class, n, tt__bits_text(text, search->bits), count_classes(bits, n));
     if (n_unstable)
-        tt__session_message(s, "%s: %zu configurations are unstable, since two launches differ; the fastest is %s",
-                            result->problem, n_unstable, name_of(&search->space.items[unstable]));
+        tt__session_message(
+            s, "%s: %zu configurations are unstable, since two launches differ; the fastest is %s",
+            result->problem, n_unstable, name_of(&search->space.items[unstable]));
     free(bits);
     return TT_OK;
 }
@@ -108,7 +112,8 @@ static tt_status confirm(const tt__session *s, tt__search *search, int64_t i, bo
         search->bits_on_all = found.bits;
     *out = search->confirmed[i] =
         status == TT_OK && found.bits != TT__BITS_UNSTABLE && found.bits == search->bits_on_all;
-    return *out ? TT_OK : tt__search_expel(s, search, (size_t)i, status == TT_OK ? found.bits : TT__BITS_UNSTABLE);
+    return *out ? TT_OK
+                : tt__search_expel(s, search, (size_t)i, status == TT_OK ? found.bits : TT__BITS_UNSTABLE);
 }
 
 /* The one that stands for the class comes first. *all: no contender had to leave it. */
@@ -126,8 +131,8 @@ static tt_status confirm_all(const tt__session *s, tt__search *search, const tt_
     return TT_OK;
 }
 
-tt_status tt__same_bits_nominate(const tt__session *s, tt__search *search, const tt__search *copy, tt__finals *f,
-                                 tt_result *result, bool *none) {
+tt_status tt__same_bits_nominate(const tt__session *s, tt__search *search, const tt__search *copy,
+                                 tt__finals *f, tt_result *result, bool *none) {
     bool all = true;
     *none = false;
     if (!s->opts->same_bits)
@@ -152,7 +157,8 @@ tt_status tt__same_bits_nominate(const tt__session *s, tt__search *search, const
 
 /* In how many elements the fastest differs. It stays unknown in a replay. */
 static tt_status differ(const tt__session *s, const tt__finals *f, int at, tt_result *result) {
-    const tt__bits_ask keep = {.keeps = true, .first_only = true}, compare = {.compares = true, .first_only = true};
+    const tt__bits_ask keep = {.keeps = true, .first_only = true},
+                       compare = {.compares = true, .first_only = true};
     tt__bits_found found;
     if (!s->backend->ops->bits)
         return TT_OK;
@@ -187,8 +193,9 @@ tt_status tt__same_bits_price(const tt__session *s, const tt__finals *f, int at,
         snprintf(where, sizeof where, ", which differs in the last bit of %.2g %% of elements",
                  100 * result->differing);
     else if (result->differing > 0 && result->ulps > 1)
-        snprintf(where, sizeof where, ", which differs by up to %.0f units in the last place in %.2g %% of elements",
-                 result->ulps, 100 * result->differing);
+        snprintf(where, sizeof where,
+                 ", which differs by up to %.0f units in the last place in %.2g %% of elements", result->ulps,
+                 100 * result->differing);
     tt__session_message(s, "%s: the same bits as %s, %.1f %% slower than the fastest (%s)%s", result->problem,
                         class_of, 100 * (result->same_bits_cost - 1), name_of(other->c), where);
     return TT_OK;

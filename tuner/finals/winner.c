@@ -99,7 +99,8 @@ static double speedup(const tt__search *search, const tt__finals *f, const tt__t
                                                  : TT__NOTHING;
     bool known = normal != TT__NOTHING && search->known[normal] == TT__TRIED &&
                  search->trials[normal].status == TT__TRIAL_OK;
-    return known ? search->trials[normal].time_us / winner->time_us : 0;
+    const double times = known && tt__search_has_other_bits(search, normal) ? TT__OTHER_TIMES : 1;
+    return known ? search->trials[normal].time_us / times / winner->time_us : 0;
 }
 
 /* A part without the default does not tell it. What an earlier run found out about the same winner stays. */

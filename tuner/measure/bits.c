@@ -1,10 +1,11 @@
 /*
  * Which class of equal bits is a configuration in?
  *
- * Two sums of the same numbers in another order differ by rounding. Of a large result some element nearly always
- * does. A small one, such as a single sum, is often the same by luck: one of 32 bits has about an even chance. So
- * the fewer elements there are, the more inputs are tried. Each is launched twice, after other poison and with other
- * bits in shared memory, so that an order that changes from launch to launch shows, too.
+ * Two sums of the same numbers in another order differ by rounding. Of a large result some element nearly
+ * always does. A small one, such as a single sum, is often the same by luck: one of 32 bits has about an even
+ * chance. So the fewer elements there are, the more inputs are tried. Each is launched twice, after other
+ * poison and with other bits in shared memory, so that an order that changes from launch to launch shows,
+ * too.
  */
 #include "tuner/measure/bits.h"
 
@@ -77,14 +78,16 @@ static tt_status read_results(tt__verifier *v, tt__kept_bits *out) {
         const size_t bytes = (size_t)tt__array_bytes(&v->work.arrays[i]);
         if (!tt__verify_has_bits(v, i))
             continue;
-        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(at, v->areas[i].live + v->areas[i].head, bytes), "cuMemcpyDtoH"));
+        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(at, v->areas[i].live + v->areas[i].head, bytes),
+                            "cuMemcpyDtoH"));
         at += bytes;
     }
     return TT_OK;
 }
 
 /* Of the results that are there now. */
-static tt_status keep_and_compare(tt__verifier *v, const tt__bits_ask *ask, tt__kept_bits *kept, tt__bits_found *out) {
+static tt_status keep_and_compare(tt__verifier *v, const tt__bits_ask *ask, tt__kept_bits *kept,
+                                  tt__bits_found *out) {
     tt__kept_bits now = {0};
     if (!ask->keeps && !ask->compares)
         return TT_OK;
@@ -127,12 +130,15 @@ static tt_status launch_on_all(tt__verifier *v, const tt__kernel *kernel, const 
         hash = (hash ^ (uint64_t)bits) * UINT64_C(0x9e3779b97f4a7c15);
     }
     const int64_t all = (int64_t)(hash >> 1);
-    out->bits = unstable ? TT__BITS_UNSTABLE : n == 0 ? TT__BITS_EXACT : all < TT__BITS_HASH ? all + TT__BITS_HASH : all;
+    out->bits = unstable              ? TT__BITS_UNSTABLE
+                : n == 0              ? TT__BITS_EXACT
+                : all < TT__BITS_HASH ? all + TT__BITS_HASH
+                                      : all;
     return TT_OK;
 }
 
-tt_status tt__bits_find(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch, const tt__bits_ask *ask,
-                        tt__kept_bits *kept, tt__bits_found *out) {
+tt_status tt__bits_find(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,
+                        const tt__bits_ask *ask, tt__kept_bits *kept, tt__bits_found *out) {
     *out = (tt__bits_found){0};
     tt_status status = launch_on_all(v, kernel, launch, ask, kept, out);
     if (status != TT_E_CUDA && v->set != TT__FIRST_DATA) {

@@ -216,8 +216,8 @@ static tt_status init_all(tt__verifier *v, const void *cubin, size_t n) {
 
 /* What a file or a kernel of `data` holds stays as it is. */
 static bool is_refilled(const tt__array *a) {
-    return (a->direction == TT__IN || a->direction == TT__INOUT || a->direction == TT__CONSTANT) && !a->filled &&
-           a->init != TT__INIT_FILE && a->init != TT__INIT_INDEX;
+    return (a->direction == TT__IN || a->direction == TT__INOUT || a->direction == TT__CONSTANT) &&
+           !a->filled && a->init != TT__INIT_FILE && a->init != TT__INIT_INDEX;
 }
 
 tt_status tt__verifier_refill(tt__verifier *v, int set) {
@@ -227,10 +227,12 @@ tt_status tt__verifier_refill(tt__verifier *v, int set) {
         if (!is_refilled(&v->work.arrays[i]))
             continue;
         if (v->work.arrays[i].init == TT__INIT_RANDOM)
-            TT_TRY(tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(v, i), 0), "tt_fill"));
+            TT_TRY(tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(v, i), 0),
+                                "tt_fill"));
         TT_TRY(init_array(v, i));
         if (area->before)
-            TT_TRY(tt__cu_check(tt__verify_move(v, area->before, area->live, area->bytes), "cuMemcpyDtoDAsync"));
+            TT_TRY(
+                tt__cu_check(tt__verify_move(v, area->before, area->live, area->bytes), "cuMemcpyDtoDAsync"));
     }
     return tt__verify_show(v, v->shows);
 }

@@ -75,8 +75,8 @@ typedef struct driver {
 static size_t lanes_most(const tt__session *s) {
     const tt__backend_ops *ops = s->backend->ops;
     const size_t most = ops->lanes ? ops->lanes(s->backend) : 1;
-    const bool alone =
-        isfinite(s->end_s) || s->asks || s->opts->same_bits || s->call->stored || s->call->objective != TT__OBJECTIVE_TIME;
+    const bool alone = isfinite(s->end_s) || s->asks || s->opts->same_bits || s->call->stored ||
+                       s->call->objective != TT__OBJECTIVE_TIME;
     return alone ? 1 : most < s->n_problems ? most : s->n_problems;
 }
 

@@ -200,7 +200,8 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
     tt__search *search = t->search;
     if (!t->s->opts->replay && strcmp(row->source, "replayed") == 0)
         return TT_OK; /* of another machine, and no evidence for this one */
-    if (t->s->opts->same_bits && !t->s->opts->replay && row->trial->status == TT__TRIAL_OK && !row->trial->bits)
+    if (t->s->opts->same_bits && !t->s->opts->replay && row->trial->status == TT__TRIAL_OK &&
+        !row->trial->bits)
         return TT_OK; /* stored by an older version: its bits are unknown */
     if (t->s->opts->force && row->run_id != t->s->run_id && !t->collects)
         return TT_OK; /* it is measured again, but once in a run: sizes may share a copy */
@@ -425,15 +426,17 @@ static tt_status add_anchor(tt__session *s, tt__search *search) {
     tt__candidate c;
     tt__space one = {0};
     tt_status status = TT_E_INVALID;
-    if (!s->opts->same_bits || !s->opts->class_of || search->bits || strcmp(search->problem.op, "copy") == 0 ||
-        tt__search_anchor(s, search) != TT__NOTHING)
+    if (!s->opts->same_bits || !s->opts->class_of || search->bits ||
+        strcmp(search->problem.op, "copy") == 0 || tt__search_anchor(s, search) != TT__NOTHING)
         return TT_OK;
     for (size_t i = 0; i < s->templates->n && status != TT_OK; i++)
         if (tt__template_does(s->templates->items[i], &search->problem))
-            status = tt__space_resolve(&c, s->templates->items[i], &s->gpu, &search->problem, s->opts->class_of);
+            status =
+                tt__space_resolve(&c, s->templates->items[i], &s->gpu, &search->problem, s->opts->class_of);
     if (status != TT_OK)
         return tt__fail(TT_E_INVALID,
-                        "\"%s\" (--class-of, tt_tune_opts.class_of) is neither a legal configuration of %s nor a class of "
+                        "\"%s\" (--class-of, tt_tune_opts.class_of) is neither a legal configuration of %s "
+                        "nor a class of "
                         "equal bits, which has 16 hexadecimal digits: \"tune show\" lists both",
                         s->opts->class_of, search->problem.op);
     status = tt__space_append(&one, &c);

@@ -55,8 +55,8 @@ typedef struct tt__search {
 
 /* The configuration that stands for the winner's class, or TT__NOTHING. */
 int64_t tt__search_anchor(const tt__session *s, const tt__search *search);
-/* Did it pass, with bits of another class? Its time and samples are so many times as long, so that strategies go
- * elsewhere. */
+/* Did it pass, with bits of another class? Its time and samples are so many times as long, so that strategies
+ * go elsewhere. */
 enum { TT__OTHER_TIMES = 4 };
 bool tt__search_has_other_bits(const tt__search *search, int64_t i);
 /* Takes it out of the class. */

@@ -387,8 +387,8 @@ static tt_status count(tt__gpu_state *g, const tt__msg_trial *m, const void *cub
     return tt__count_launch(out, &g->counting, &g->pool, &thing);
 }
 
-static tt_status find_bits(tt__gpu_state *g, const tt__bits_ask *ask, const tt__msg_trial *m, const void *cubin,
-                           tt__bits_found *out) {
+static tt_status find_bits(tt__gpu_state *g, const tt__bits_ask *ask, const tt__msg_trial *m,
+                           const void *cubin, tt__bits_found *out) {
     int64_t largest[TT__OPERANDS_MAX];
     tt__verifier *v = &g->verifier;
     tt_status status = TT_OK;

@@ -327,7 +327,8 @@ static tt_status bits(tt__backend *b, const tt__candidate *c, const tt__bits_ask
     TT_TRY(finalist_cubins(l, &c, 1, &cubin));
     TT_TRY(tt__workload_checks(&checks, c, &l->workers.gpu, &tt__loop_now(l)->task.problem));
     TT_TRY(await_problem(l));
-    tt__workers_ask_bits(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, ask, c, cubin, &checks);
+    tt__workers_ask_bits(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, ask, c, cubin,
+                         &checks);
     TT_TRY(await_count(l));
     *out = ((const tt__msg_bits_found *)l->workers.payload.text)->found;
     return TT_OK;

@@ -38,6 +38,8 @@ static int print_json(const tt_choice *c, const tt_problem *p, const char *gpu, 
     tt__json_number(&j, "gbps", is_of_problem(c) ? gbps : (double)NAN, 6);
     if (c->unverified)
         tt__json_int(&j, "unverified", 1);
+    if (is_of_problem(c))
+        tt__cli_json_bits(&j, c->bits, c->batch_invariant);
     TT__JSON_STRINGS(&j, {"match", tt_match_name(c->match)}, {"why", c->why}, {"layer", c->layer});
     if (*c->problem) {
         tt__json_open(&j, "measured", '{');
@@ -72,6 +74,8 @@ static int print_text(const tt_choice *c, const char *problem, const char *gpu, 
     else if (*c->problem)
         TT__TABLE_PAIR(&t, "measured", "%s on %s: %s%s", tt__cli_words(words, args, c->problem), c->gpu, time,
                        c->unverified ? ", not verified" : "");
+    if (*c->bits && strcmp(c->bits, "exact") != 0 && is_of_problem(c))
+        TT__TABLE_PAIR(&t, "bits", "%s%s", c->bits, tt__cli_batch(c->batch_invariant));
     TT__TABLE_PAIR(&t, "match", "%s%s%s", tt_match_name(c->match), c->why[0] ? ": " : "",
                    tt__cli_words(words, args, c->why));
     if (c->layer[0])

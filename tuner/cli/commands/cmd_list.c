@@ -40,6 +40,7 @@ static const tt__column columns[] = {
 };
 
 static void add_json(tt__json *j, const tt__winner *w, const char *when, const char *why) {
+    char bits[TT__BITS_TEXT_MAX];
     tt__json_open(j, NULL, '{');
     tt__json_string(j, "gpu", w->gpu.name);
     tt__json_string(j, "mig", w->gpu.mig);
@@ -50,6 +51,7 @@ static void add_json(tt__json *j, const tt__winner *w, const char *when, const c
                    {"copy_fraction", w->copy_fraction, 5}, {"speedup_vs_default", w->speedup_vs_default, 5});
     tt__json_int(j, "trials", w->trials);
     tt__json_int(j, "failed", w->failed);
+    tt__cli_json_bits(j, tt__bits_text(bits, w->bits), w->batch_invariant);
     TT__JSON_STRINGS(j, {"template", w->hash}, {"source", w->source}, {"driver", w->env.driver},
                      {"nvrtc", w->env.nvrtc}, {"date", when}, {"state", *why ? "stale" : "valid"},
                      {"why", why});

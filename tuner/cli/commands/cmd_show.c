@@ -167,6 +167,7 @@ static tt_status print_winner(const tt__winner *w, const tt__origin *from, const
                               const rows *screened) {
     static const tt__column columns[] = {{"", false, TT__KEEP}, {"", false, TT__WRAP}};
     tt__table t = {.n_columns = 2, .columns = columns};
+    char bits[TT__BITS_TEXT_MAX];
     const tt__short date = tt__cli_when(TT__WHEN_ISO, w->unix_ms);
     const char *const cells[][2] = {{"winner", w->kernel},   {"configuration", w->config},
                                     {"GPU", w->gpu.name},    {"measured", date.text},
@@ -179,6 +180,8 @@ static tt_status print_winner(const tt__winner *w, const tt__origin *from, const
     add_time(&t, w);
     TT__TABLE_PAIR(&t, "tried", "%lld configuration%s, %lld failed", (long long)w->trials,
                    w->trials == 1 ? "" : "s", (long long)w->failed);
+    if (w->bits && w->bits != TT__BITS_EXACT)
+        TT__TABLE_PAIR(&t, "bits", "%s%s", tt__bits_text(bits, w->bits), tt__cli_batch(w->batch_invariant));
     TT__TABLE_PAIR(&t, "state", "%s%s%s", *why ? "stale: " : "valid", why,
                    w->problem.unverified ? "; its results were not verified" : "");
     tt_status status = tt__spark_can(STDOUT_FILENO) ? add_curve(&t, screened) : TT_OK;
@@ -215,6 +218,7 @@ static void rows_json(tt__json *j, const char *key, const rows *all, size_t most
     tt__json_open(j, key, '[');
     for (size_t i = 0; i < all->n && i < most; i++) {
         const row *r = &all->items[i];
+        char bits[TT__BITS_TEXT_MAX];
         tt__json_open(j, NULL, '{');
         tt__json_string(j, "kernel", r->kernel);
         tt__json_config(j, "config", r->config);
@@ -224,6 +228,7 @@ static void rows_json(tt__json *j, const char *key, const rows *all, size_t most
             tt__json_number(j, NULL, (double)r->trial.samples_us[k], 7);
         tt__json_close(j, ']');
         tt__json_number(j, "regs", tt__cli_known(r->trial.regs), 3);
+        tt__cli_json_bits(j, tt__bits_text(bits, r->trial.bits), 0);
         tt__json_close(j, '}');
     }
     tt__json_close(j, ']');
@@ -233,6 +238,7 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
                             const rows *screened) {
     tt__str text = {0};
     tt__json j = {.out = &text};
+    char bits[TT__BITS_TEXT_MAX];
     tt__cli_json_begin(&j);
     TT__JSON_STRINGS(&j, {"gpu", w->gpu.name}, {"kernel", w->kernel}, {"template", w->hash},
                      {"source", w->source}, {"driver", w->env.driver}, {"nvrtc", w->env.nvrtc},
@@ -245,6 +251,7 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
                    {"copy_fraction", w->copy_fraction, 5});
     tt__json_int(&j, "trials", w->trials);
     tt__json_int(&j, "failed", w->failed);
+    tt__cli_json_bits(&j, tt__bits_text(bits, w->bits), w->batch_invariant);
     rows_json(&j, "finals", finals, finals->n);
     rows_json(&j, "best", screened, BEST_MAX);
     return tt__cli_print_json(&j);

@@ -244,6 +244,11 @@ static void add_result_json(tt__json *j, const tt_report *report, size_t i, cons
         tt__json_string(j, "metrics", r->metrics);
     if (r->unverified)
         tt__json_int(j, "unverified", 1);
+    tt__cli_json_bits(j, r->bits, r->batch_invariant);
+    if (r->same_bits_cost > 0)
+        TT__JSON_KNOWN(j, {"same_bits_cost", r->same_bits_cost, 5});
+    if (r->differing > 0)
+        TT__JSON_KNOWN(j, {"differing", r->differing, 5}, {"ulps", r->ulps, 6});
     tt__json_number(j, "speedup_vs_default", tt__cli_known(r->speedup_vs_default), 5);
     tt__json_int(j, "trials", (int64_t)r->trials);
     tt__json_int(j, "failed", (int64_t)r->failed);
@@ -611,7 +616,8 @@ static tt_status check(const tt__cli_args *args) {
     if (args->class_of && !args->same_bits)
         return tt__fail(TT_E_INVALID, "--class-of says whose bits: give --same-bits, too");
     if (args->same_bits && args->by_configuration)
-        return tt__fail(TT_E_INVALID, "--same-bits elects from the whole space: leave --shard-by configuration out");
+        return tt__fail(TT_E_INVALID,
+                        "--same-bits elects from the whole space: leave --shard-by configuration out");
     if (!args->stale)
         return check_what(args);
     if (args->n_shards)

@@ -184,10 +184,14 @@ static void (*const figures[])(tt__str *out, const tt__details *d) = {
 static void add_facts(tt__str *out, const tt__details *d) {
     const tt__winner *w = d->w;
     double gbps = tt__problem_gbps(&w->problem, w->time_us), peak = d->subject->gpu.peak_gbps;
+    char bits[TT__BITS_TEXT_MAX];
     tt__str_add(out, "<dl>");
     tt__html_fact(out, "time", "%s", tt__cli_time(w->time_us).text);
     if (gbps > 0)
         tt__html_fact(out, "GB/s", "%.0f", gbps);
+    if (w->bits && w->bits != TT__BITS_EXACT)
+        tt__html_fact(out, "class of equal bits", "%s%s", tt__bits_text(bits, w->bits),
+                      tt__cli_batch(w->batch_invariant));
     if (w->copy_fraction > 0)
         tt__html_fact(out, "of the copy", "%s", tt__cli_percent(w->copy_fraction).text);
     if (gbps > 0 && peak > 0)

@@ -204,6 +204,18 @@ tt__short tt__cli_when(const char *format, int64_t unix_ms) {
     return out;
 }
 
+void tt__cli_json_bits(tt__json *j, const char *bits, int batch_invariant) {
+    if (*bits)
+        tt__json_string(j, "bits", bits);
+    if (batch_invariant)
+        tt__json_int(j, "batch_invariant", batch_invariant == 1);
+}
+
+const char *tt__cli_batch(int batch_invariant) {
+    static const char *const words[] = {"", ", batch invariant", ", not batch invariant"};
+    return words[batch_invariant];
+}
+
 double tt__cli_known(double value) {
     return value > 0 ? value : (double)NAN;
 }

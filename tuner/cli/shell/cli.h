@@ -162,6 +162,11 @@ void tt__cli_json_problem(tt__json *j, const tt__problem *p);
 /* Writes texts into the open object: {key, text}, ... */
 #define TT__JSON_STRINGS(j, ...) tt__cli_json_strings(j, (const char *const[][2]){__VA_ARGS__, {NULL, NULL}})
 void tt__cli_json_strings(tt__json *j, const char *const members[][2]);
+/* Writes the class of equal bits, and whether rows depend on their number, into the open object, if they are
+ * known. */
+void tt__cli_json_bits(tt__json *j, const char *bits, int batch_invariant);
+/* What follows the class in a table: ", batch invariant", ", not batch invariant" or "". */
+const char *tt__cli_batch(int batch_invariant);
 /* For JSON: 0, which means unknown, becomes NaN, which is written as null. */
 double tt__cli_known(double value);
 /* Writes numbers into the open object: {key, value, digits}, ... 0 means unknown. */

@@ -1,0 +1,137 @@
+/*
+ * --same-bits, on sums in several orders. HOSTCUDA_ORDER turns the order of threads round in every other
+ * launch, as atomics on a GPU have another order each time.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "script.h"
+
+#define SUMS TT_SOURCE_DIR "/tests/data/row_sums.cu"
+
+static int setup(void **state) {
+    setenv("HOSTCUDA_ORDER", "1", 1);
+    setenv("HOSTCUDA_EXECUTE", "0", 1);
+    return enter(state);
+}
+
+/* In each class are the configurations that add in the same order; atomics have none. */
+static void finds_classes(void **state) {
+    (void)state;
+    expect(0, "measured", "$TUNE --kernel " SUMS " --db a.db --quiet");
+    expect(0, "6 6 3 3\n",
+           "python3 -c \"import sqlite3\n"
+           "rows = sqlite3.connect('a.db').execute('SELECT trial.bits, text FROM trial JOIN config ON id = "
+           "config_id "
+           "WHERE stage = 0 AND problem_id = 1').fetchall()\n"
+           "stable = [(b, c.split()[0]) for b, c in rows if 'ATOMIC=0' in c]\n"
+           "print(sum(b == 1 for b, c in rows if 'ATOMIC=1' in c), len(stable), len({b for b, c in stable}), "
+           "len(set(stable)))\"");
+    expect(0, "measured", "$TUNE --kernel " SUMS " --db b.db --quiet");
+    expect(0, "",
+           "for f in a b; do $TUNE show --kernel " SUMS " --db $f.db --json | "
+           "grep -o '\"bits\":\"[^\"]*\"' | sort >$f.txt; done && test -s a.txt && diff a.txt b.txt");
+}
+
+static void elects_in_the_class(void **state) {
+    (void)state;
+    expect(0, "\"THREADS\":64,\"ATOMIC\":0",
+           "$TUNE --kernel " SUMS " --db a.db --same-bits --json 2>said.txt");
+    expect(0, "", "grep -q '2 of 12 configurations are in the class [0-9a-f]*, of 3$' said.txt");
+    expect(0, "",
+           "grep -q '6 configurations are unstable, since two launches differ; the fastest is .*ATOMIC=1' "
+           "said.txt");
+    expect(0, "",
+           "grep -q 'the same bits as the default, [0-9.]* % slower than the fastest (THREADS=128.*), which "
+           "differs.* of elements$' said.txt");
+    expect(0, "\"THREADS\":32,\"ATOMIC\":0",
+           "$TUNE --kernel " SUMS
+           " --db a.db --same-bits --class-of 'THREADS=32 ATOMIC=0 UNROLL=2' --json --quiet");
+    /* A class has the same name elsewhere. */
+    expect(0, "\"THREADS\":32,\"ATOMIC\":0",
+           "class=$($TUNE best --kernel " SUMS
+           " --db a.db --json | sed 's/.*\"bits\":\"\\([^\"]*\\).*/\\1/') && "
+           "$TUNE --kernel " SUMS " --db c.db --same-bits --class-of $class --json --quiet");
+    /* The fastest of all has no price. */
+    expect(0, "and none is faster",
+           "$TUNE --kernel " SUMS " --db a.db --same-bits --class-of 'THREADS=128 ATOMIC=0 UNROLL=1' 2>&1");
+    expect(0, "",
+           "$TUNE lock --db a.db --output t.lock >/dev/null && test $($TUNE best --kernel " SUMS
+           " --lock t.lock --json | grep -o '\"bits\":\"[^\"]*') = "
+           "$($TUNE best --kernel " SUMS " --db a.db --json | grep -o '\"bits\":\"[^\"]*')");
+}
+
+static void names_what_is_unstable(void **state) {
+    (void)state;
+    expect(1,
+           "THREADS=32 ATOMIC=1 UNROLL=2 is unstable: two launches of it gave other bits. Name another one",
+           "$TUNE --kernel " SUMS " --db a.db --same-bits --class-of 'THREADS=32 ATOMIC=1 UNROLL=2'");
+    expect(0, "", "sed 's/THREADS=64 ATOMIC=0/THREADS=64 ATOMIC=1/' " SUMS " >atomic.cu");
+    expect(1, "the default, THREADS=64 ATOMIC=1 UNROLL=1, is unstable",
+           "$TUNE --kernel atomic.cu --db a.db --same-bits");
+}
+
+/* A recording has classes, too. */
+static void replays_classes(void **state) {
+    (void)state;
+    expect(0, "",
+           "$TUNE --kernel " SUMS
+           " --db r.db --quiet && $TUNE export --gpu hostcuda --db r.db --output r.json");
+    expect(0, "\"bits\":\"unstable\"", "cat r.json");
+    expect(0, "the same bits as the default",
+           "$TUNE --device replay:r.json --kernel " SUMS " --same-bits 2>&1");
+    expect(0, "", "sed 's/\"bits\":\"[^\"]*\",//' r.json >old.json");
+    expect(1, "it is not known which bits the default, THREADS=64 ATOMIC=0 UNROLL=1, computes",
+           "$TUNE --device replay:old.json --kernel " SUMS " --same-bits");
+    expect(0, "", "sed 's/\"bits\":\"unstable\"/\"bits\":\"maybe\"/' r.json >bad.json");
+    expect(2, "bits is \"maybe\": expected 16 hexadecimal digits, unstable or exact",
+           "$TUNE --device replay:bad.json --kernel " SUMS);
+}
+
+/* Trials of a version that knew no classes are measured again. */
+static void measures_what_it_does_not_know(void **state) {
+    (void)state;
+    expect(0, "",
+           "$TUNE --kernel " SUMS " --db o.db --quiet && python3 -c \"import sqlite3\n"
+           "db = sqlite3.connect('o.db')\ndb.execute('UPDATE trial SET bits = NULL')\ndb.commit()\"");
+    expect(0, "\"THREADS\":64,\"ATOMIC\":0", "$TUNE --kernel " SUMS " --db o.db --same-bits --json --quiet");
+}
+
+static void says_what_is_wrong(void **state) {
+    (void)state;
+    expect(2, "--class-of says whose bits: give --same-bits, too", "$TUNE --kernel " SUMS " --class-of 00");
+    expect(2,
+           "\"THREADS=5\" (--class-of, tt_tune_opts.class_of) is neither a legal configuration of row_sums "
+           "nor a class",
+           "$TUNE --kernel " SUMS " --db a.db --same-bits --class-of THREADS=5");
+    expect(1, "no configuration that was tried has the class 0123456789abcdef",
+           "$TUNE --kernel " SUMS " --db a.db --same-bits --class-of 0123456789abcdef");
+    expect(2, "leave --shard-by configuration out",
+           "$TUNE --kernel " SUMS " --db a.db --same-bits --shard 1/2 --shard-by configuration");
+}
+
+/* What must be right bit for bit is one class. */
+static void knows_exact_results(void **state) {
+    (void)state;
+    expect(0, "\"bits\":\"exact\"",
+           "$TUNE --kernel " TT_SOURCE_DIR
+           "/examples/kernels/vector_add.cu --problem n=4096 --max-trials 4 --db e.db "
+           "--same-bits --json --quiet");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_classes),
+        cmocka_unit_test(elects_in_the_class),
+        cmocka_unit_test(names_what_is_unstable),
+        cmocka_unit_test(replays_classes),
+        cmocka_unit_test(measures_what_it_does_not_know),
+        cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(knows_exact_results),
+    };
+    return cmocka_run_group_tests(tests, setup, run_leave);
+}
