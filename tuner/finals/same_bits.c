@@ -10,7 +10,6 @@
  */
 #include "tuner/finals/same_bits.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,12 +189,12 @@ tt_status tt__same_bits_price(const tt__session *s, const tt__finals *f, int at,
     if (other->of->trials[other->index].bits == TT__BITS_UNSTABLE)
         tt__copy(where, sizeof where, ", which is unstable");
     else if (result->differing > 0 && result->ulps == 1)
-        snprintf(where, sizeof where, ", which differs in the last bit of %.2g %% of elements",
-                 100 * result->differing);
+        tt__format(where, sizeof where, ", which differs in the last bit of %.2g %% of elements",
+                   100 * result->differing);
     else if (result->differing > 0 && result->ulps > 1)
-        snprintf(where, sizeof where,
-                 ", which differs by up to %.0f units in the last place in %.2g %% of elements", result->ulps,
-                 100 * result->differing);
+        tt__format(where, sizeof where,
+                   ", which differs by up to %.0f units in the last place in %.2g %% of elements",
+                   result->ulps, 100 * result->differing);
     tt__session_message(s, "%s: the same bits as %s, %.1f %% slower than the fastest (%s)%s", result->problem,
                         class_of, 100 * (result->same_bits_cost - 1), name_of(other->c), where);
     return TT_OK;
