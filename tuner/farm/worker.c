@@ -3,6 +3,7 @@
  */
 #include "tuner/farm/worker.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -82,6 +83,16 @@ static tt_status fail_start(const char *what, int error) {
         what, (unsigned long long)limit.rlim_cur);
 }
 
+/* The host program may have more files open. Only glibc 2.34 and newer can close them, which may be newer than
+ * the one that this was built with. */
+static void close_others(posix_spawn_file_actions_t *actions) {
+    int (*close_from)(posix_spawn_file_actions_t *, int);
+    void *address = dlsym(RTLD_DEFAULT, "posix_spawn_file_actions_addclosefrom_np");
+    memcpy(&close_from, &address, sizeof address);
+    if (address)
+        close_from(actions, TT__WIRE_BELL + 1);
+}
+
 tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, double timeout_s) {
     *w = (tt__worker){.fd = -1, .bell = -1};
     tt__str path = {0};
@@ -103,10 +114,7 @@ tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, dou
     if (!secure_getenv(
             "TILETUNE_DEBUG")) /* a dying compiler or driver may print; the trial has the reason anyway */
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-#if defined __GLIBC__ && __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&actions,
-                                             TT__WIRE_BELL + 1); /* the host program may have more */
-#endif
+    close_others(&actions);
     char *argv[] = {(char *)"tiletune-worker", (char *)role, (char *)arg, NULL}, *none[] = {NULL};
     /* A set-uid program ignores the environment (secure_getenv). Its workers are not set-uid, so they get
      * none. */
