@@ -73,6 +73,104 @@ template <typename T> __global__ void scale_reference(T *y, const T *x, int n) {
         y[i] = 3 * x[i];
 }
 """
+# Two kernels in a loop, which get the number of its turn.
+LOOP = """//@ kernel    up
+//@ problem   n 1000
+//@ buffer    x f32 n inout
+//@ buffer    y f32 n scratch
+//@ param     THREADS 64 128
+//@ block     THREADS
+//@ grid      ceil_div(n, THREADS)
+//@ args      y, x, i32 n, i32 t
+//@ repeat    5 as t from 3 by 2
+//@ kernel    down
+//@ block     THREADS
+//@ grid      ceil_div(n, THREADS)
+//@ args      x, y, i32 n, i32 t
+//@ repeat    together
+//@ default   THREADS=64
+//@ reference plain
+//@ block     64
+//@ grid      ceil_div(n, 64)
+//@ args      x, i32 n
+extern "C" __global__ void up(float *y, const float *x, int n, int t) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] + t;
+}
+extern "C" __global__ void down(float *x, const float *y, int n, int t) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] = y[i] * 0.5f + t;
+}
+extern "C" __global__ void plain(float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        for (int t = 3; t < 13; t += 2)
+            x[i] = (x[i] + t) * 0.5f + t;
+}
+"""
+# Buffers and scalars in a struct by value, which change places.
+IN_STRUCT = """//@ kernel    step
+//@ problem   n 1000
+//@ buffer    a f32 n inout
+//@ buffer    b f32 n scratch
+//@ scalar    s f32 0.5
+//@ param     THREADS 32 64
+//@ block     THREADS
+//@ grid      ceil_div(n, THREADS)
+//@ repeat    4
+//@ swap      a b
+//@ args      struct (i32 n, b, u8 7, s, a)
+//@ default   THREADS=32
+//@ reference plain
+//@ block     32
+//@ grid      1
+//@ args      a, s, i32 n
+struct all { int n; float *to; unsigned char seven; float s; const float *from; };
+extern "C" __global__ void step(all p) {
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < p.n)
+        p.to[i] = p.from[i] * p.s + p.seven;
+}
+extern "C" __global__ void plain(float *a, float s, int n) {
+    for (int i = threadIdx.x; i < n; i += 32)
+        for (int k = 0; k < 4; k++)
+            a[i] = a[i] * s + 7;
+}
+"""
+# A tensor map, as the stand-in notes it. On a GPU an example has one.
+TENSOR_MAP = """//@ kernel    moved
+//@ problem   rows 100
+//@ problem   cols 96
+//@ buffer    x f32 rows * cols in
+//@ buffer    y f32 rows * cols out
+//@ param     BX 16 32
+//@ tensormap map x (cols, rows) box (BX, 4) swizzle 0 l2 128 fill nan
+//@ block     32
+//@ grid      cols / BX, ceil_div(rows, 4)
+//@ args      y, map, i32 cols, i32 rows
+//@ default   BX=32
+//@ reference plain
+//@ block     32
+//@ grid      1
+//@ args      y, x, i32 cols, i32 rows
+extern "C" __global__ void moved(float *y, const __grid_constant__ CUtensorMap map, int cols, int rows) {
+    if (map.hostcuda_dims[0] != cols || map.hostcuda_dims[1] != rows || map.hostcuda_rank != 2 ||
+        map.hostcuda_strides[0] != 4 * cols || map.hostcuda_box[0] != BX || map.hostcuda_box[1] != 4 ||
+        map.hostcuda_swizzle != 0 || map.hostcuda_fill != 1 || map.hostcuda_type != 7 ||
+        map.hostcuda_steps[1] != 1 || map.hostcuda_l2 != 2)
+        return;
+    const float *x = (const float *)map.hostcuda_at;
+    for (int r = blockIdx.y * 4; r < (blockIdx.y + 1) * 4 && r < rows; r++)
+        for (int c = blockIdx.x * BX + threadIdx.x; c < (blockIdx.x + 1) * BX; c += 32)
+            y[r * cols + c] = x[r * cols + c];
+}
+extern "C" __global__ void plain(float *y, const float *x, int cols, int rows) {
+    for (int i = threadIdx.x; i < rows * cols; i += 32)
+        y[i] = x[i];
+}
+"""
 # How it is tuned, and the same for export_program.c: op, kernel, values, dimensions, axes, constant.
 MATRICES = [("rows=33,cols=33", ["--size", "33"]), ("rows=64,cols=64", ["--size", "64"]),
             ("rows=40,cols=72", ["--shape", "40x72"]),
@@ -82,9 +180,12 @@ MATRICES = [("rows=33,cols=33", ["--size", "33"]), ("rows=64,cols=64", ["--size"
 PERMUTATIONS = [((6, 5, 7, 4), (0, 2, 1, 3)), ((9, 8, 7), (2, 0, 1)), ((3, 5, 2, 7, 3), (4, 2, 0, 3, 1))]
 OWN = [("saxpy", "n=1000", None), ("saxpy", "n=4099", None), ("convolution", "w=70,h=33", "filter"),
        ("reduce_sum", "n=5000", None), ("reduce_sum", "n=7000,elem=f64", None), ("scan", "n=3000", None),
-       ("smooth", "n=1000", None), ("scale", "n=3000", None), ("vector_add", "n=3000", None)]
+       ("smooth", "n=1000", None), ("scale", "n=3000", None), ("vector_add", "n=3000", None),
+       ("loop", "n=1000", None), ("in_struct", "n=1000", None)]
+OWN += [("tensor_map", "rows=100,cols=96", None)] if stand_ins else [("tma_transpose", "rows=256,cols=512", None)]
 OPS = [("transpose_in_place", "rows=40"), ("axpby", "n=1000"), ("axpby", "n=1000,T=f64")]
-KERNELS = {"reduce_sum": "sum_parts", "scan": "scan_chunks"}  # in files of other names
+TEXTS = {"smooth": SWAPPED, "scale": INSTANCE, "loop": LOOP, "in_struct": IN_STRUCT, "tensor_map": TENSOR_MAP}
+KERNELS = {"reduce_sum": "sum_parts", "scan": "scan_chunks", "loop": "up", "in_struct": "step", "tensor_map": "moved"}  # in files of other names
 mode = [] if stand_ins else ["time"]
 GPU = ["--gpu", "hostcuda" if stand_ins else "NVIDIA"]
 CXX = os.environ.get("CXX", "c++").split()
@@ -226,7 +327,7 @@ with tempfile.TemporaryDirectory() as folder:
     kernels = {}
     for name, _, _ in OWN:
         kernels[name] = here / f"{name}.cu"
-        kernels[name].write_text({"smooth": SWAPPED, "scale": INSTANCE}.get(name) or
+        kernels[name].write_text(TEXTS.get(name) or
                                  (root / f"examples/kernels/{name}.cu").read_text(encoding="utf-8"), encoding="utf-8")
     for words, _, _ in listed(kernels):
         run(tune, *words, "--db", "store.db", "--max-trials", "2", "--quiet")

@@ -177,7 +177,8 @@ static void add_values(tt__str *out, const tt__launch *l, int first[TT__ARGS_MAX
             const int i = l->passes[s].first_arg + k;
             const tt__arg *a = &l->args[i];
             char bytes[sizeof(uint64_t)] = {0};
-            if (!a->by_value && a->type == TT__TYPE_NONE)
+            if ((!a->by_value && a->type == TT__TYPE_NONE) || a->made == TT__MADE_MAP ||
+                a->made == TT__MADE_OF_TURN)
                 continue;
             tt__str_add(out, n ? "" : "    static const unsigned long long c[] = {");
             first[i] = n;
@@ -199,17 +200,101 @@ static bool has_attributes(const tt__pass *p) {
     return p->early || p->cooperative || p->cluster[0];
 }
 
+/* Where the address of an operand's value is, by now. */
+static void add_operand(tt__str *out, const tt__launch *l, int operand) {
+    tt__str_addf(out, "%s[%d]", l->swaps ? "b" : "a", operand);
+}
+
+/* The struct with the addresses and scalars of this launch. */
+static void add_struct(tt__str *out, const tt__launch *l, const tt__arg *a, int k, int first,
+                       const char *indent) {
+    const char *from = (const char *)&l->args[a->i] + ((size_t)a->bytes + 7) / 8 * 8;
+    tt__str_addf(out, "%sunsigned long long m%d[%d];\n%smemcpy(m%d, &c[%d], sizeof m%d);\n", indent, k,
+                 (a->bytes + 7) / 8, indent, k, first, k);
+    for (int i = 0; i < a->n_places; i++) {
+        tt__place place;
+        memcpy(&place, from + (size_t)i * sizeof place, sizeof place);
+        tt__str_addf(out, "%smemcpy((char *)m%d + %u, ", indent, k, place.at);
+        add_operand(out, l, place.operand);
+        tt__str_addf(out, ", %u);\n", place.bytes);
+    }
+}
+
+/* As map_type() of gpu/kernel.c. */
+static const char *map_type(tt__type type) {
+    const int size = tt__types[type].size;
+    return type == TT__TYPE_F16    ? "FLOAT16"
+           : type == TT__TYPE_BF16 ? "BFLOAT16"
+           : type == TT__TYPE_F32  ? "FLOAT32"
+           : type == TT__TYPE_F64  ? "FLOAT64"
+           : type == TT__TYPE_I32  ? "INT32"
+           : type == TT__TYPE_I64  ? "INT64"
+           : size == 1             ? "UINT8"
+           : size == 2             ? "UINT16"
+           : size == 4             ? "UINT32"
+                                   : "UINT64";
+}
+
+/* A tensor map of the buffer of this launch. */
+static void add_map(tt__str *out, const tt__launch *l, const tt__arg *a, int k, const char *indent) {
+    static const char *const swizzles[] = {"NONE", "32B", "64B", "NONE", "128B"};
+    static const char *const lines[] = {"NONE", "L2_64B", "L2_128B", "NONE", "L2_256B"};
+    tt__tensor_map m;
+    memcpy(&m, &l->args[a->i], sizeof m);
+    tt__str_addf(out, "%sCUtensorMap m%d TILETUNE_ALIGN_64;\n%sstatic const cuuint64_t dims%d[] = {", indent,
+                 k, indent, k);
+    for (int i = 0; i < m.rank; i++)
+        tt__str_addf(out, "%s%u", i ? ", " : "", m.dims[i]);
+    tt__str_addf(out, "}, strides%d[] = {", k);
+    for (int i = 0; i + 1 < m.rank; i++)
+        tt__str_addf(out, "%s%" PRIu64, i ? ", " : "", m.strides[i]);
+    tt__str_addf(out, "%s};\n%sstatic const cuuint32_t box%d[] = {", m.rank > 1 ? "" : "0", indent, k);
+    for (int i = 0; i < m.rank; i++)
+        tt__str_addf(out, "%s%u", i ? ", " : "", m.box[i]);
+    tt__str_addf(out, "}, steps%d[] = {", k);
+    for (int i = 0; i < m.rank; i++)
+        tt__str_addf(out, "%s%u", i ? ", " : "", m.steps[i]);
+    tt__str_addf(out,
+                 "};\n%sr = cuTensorMapEncodeTiled(&m%d, CU_TENSOR_MAP_DATA_TYPE_%s, %u, "
+                 "(void *)(uintptr_t)*(const CUdeviceptr *)",
+                 indent, k, map_type((tt__type)m.type), m.rank);
+    add_operand(out, l, a->operand);
+    tt__str_addf(
+        out,
+        ", dims%d, strides%d, box%d, steps%d, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_%s, "
+        "CU_TENSOR_MAP_L2_PROMOTION_%s, CU_TENSOR_MAP_FLOAT_OOB_FILL_%s);\n%sif (r != CUDA_SUCCESS)\n%s    "
+        "return r;\n",
+        k, k, k, k, swizzles[m.swizzle_bytes / 32], lines[m.l2_bytes / 64],
+        m.fills_nan ? "NAN_REQUEST_ZERO_FMA" : "NONE", indent, indent);
+}
+
+static void add_argument(tt__str *out, const tt__launch *l, const tt__arg *a, int k, int first) {
+    if (a->made == TT__MADE_OF_TURN)
+        tt__str_add(out, "&n"); /* little-endian, so that it is right for shorter types, too */
+    else if (a->made == TT__MADE_MAP)
+        tt__str_addf(out, "&m%d", k);
+    else if (a->made == TT__MADE_STRUCT)
+        tt__str_addf(out, "m%d", k);
+    else if (a->by_value || a->type != TT__TYPE_NONE)
+        tt__str_addf(out, "(void *)&c[%d]", first);
+    else
+        add_operand(out, l, a->operand);
+}
+
 static void add_call(writing *w, const tt__launch *l, int s, const int first[TT__ARGS_MAX],
                      const char *indent, const char *into) {
     const tt__pass *p = &l->passes[s];
     tt__str *out = &w->launches;
     for (int k = 0; k < p->n_args; k++) {
         const tt__arg *a = &l->args[p->first_arg + k];
+        if (a->made == TT__MADE_STRUCT)
+            add_struct(out, l, a, k, first[p->first_arg + k], indent);
+        if (a->made == TT__MADE_MAP)
+            add_map(out, l, a, k, indent);
+    }
+    for (int k = 0; k < p->n_args; k++) {
         tt__str_addf(out, k ? ", " : "%svoid *p[] = {", indent);
-        if (a->by_value || a->type != TT__TYPE_NONE)
-            tt__str_addf(out, "(void *)&c[%d]", first[p->first_arg + k]);
-        else
-            tt__str_addf(out, "%s[%d]", l->swaps ? "b" : "a", a->operand);
+        add_argument(out, l, &l->args[p->first_arg + k], k, first[p->first_arg + k]);
     }
     tt__str_add(out, p->n_args ? "};\n" : "");
     if (has_attributes(p))
@@ -229,21 +314,57 @@ static void add_call(writing *w, const tt__launch *l, int s, const int first[TT_
                      p->swap[0], indent, p->swap[0], p->swap[1], indent, p->swap[1]);
 }
 
+/* Does a launch have arguments that are made in such a way? */
+static bool makes(const tt__launch *l, tt__made made) {
+    for (int s = 0; s < l->n_passes; s++)
+        for (int k = 0; k < l->passes[s].n_args && !l->passes[s].off; k++)
+            if (l->args[l->passes[s].first_arg + k].made == made)
+                return true;
+    return false;
+}
+
 static bool takes_operands(const tt__launch *l) {
     for (int s = 0; s < l->n_passes; s++)
         for (int k = 0; k < l->passes[s].n_args && !l->passes[s].off; k++) {
             const tt__arg *a = &l->args[l->passes[s].first_arg + k];
-            if (!a->by_value && a->type == TT__TYPE_NONE)
+            if ((!a->by_value && a->type == TT__TYPE_NONE) || a->made == TT__MADE_MAP || a->n_places)
                 return true;
         }
     return l->swaps;
+}
+
+/* The turns of a loop: of pass s, and of those behind it that join. */
+static void add_loop(writing *w, const tt__launch *l, int s, int end, const int first[TT__ARGS_MAX]) {
+    const tt__pass *p = &l->passes[s];
+    tt__str *out = &w->launches;
+    if (makes(l, TT__MADE_OF_TURN)) /* no turn comes after the last, so its number is not needed */
+        tt__str_addf(
+            out,
+            "    for (long long i = 0, n = %d; i < %d && r == CUDA_SUCCESS; i++, n = i < %d ? n %s %d : n) "
+            "{\n        (void)n;\n",
+            p->from, 1 + p->repeats, 1 + p->repeats,
+            p->progress == TT__PROGRESS_BY      ? "+"
+            : p->progress == TT__PROGRESS_TIMES ? "*"
+                                                : "/",
+            p->progress == TT__PROGRESS_BY || p->step ? p->step : 1);
+    else
+        tt__str_addf(out, "    for (int i = 0; i < %d && r == CUDA_SUCCESS; i++) {\n", 1 + p->repeats);
+    for (int k = s; k < end; k++) {
+        if (l->passes[k].off)
+            continue;
+        tt__str_add(out, end == s + 1 ? "" : k == s ? "        {\n" : "        if (r == CUDA_SUCCESS) {\n");
+        add_call(w, l, k, first, end == s + 1 ? "        " : "            ", "r =");
+        tt__str_add(out, end == s + 1 ? "" : "        }\n");
+    }
+    tt__str_add(out, "    }\n");
 }
 
 /* All passes: the loops and exchanges of tt__kernel_launch_with, written out. */
 static void add_launch(writing *w, const tt__launch *l, int n_args, int number) {
     tt__str *out = &w->launches;
     int first[TT__ARGS_MAX] = {0};
-    const bool plain = l->n_passes == 1 && !l->passes[0].off && !l->passes[0].repeats && !l->swaps;
+    const bool plain = l->n_passes == 1 && !l->passes[0].off && !l->passes[0].repeats && !l->swaps &&
+                       !makes(l, TT__MADE_OF_TURN) && !makes(l, TT__MADE_MAP);
     tt__str_addf(out, "static CUresult launch_%d(const CUfunction *f, void *const *a, CUstream s) {\n",
                  number);
     add_values(out, l, first);
@@ -257,13 +378,11 @@ static void add_launch(writing *w, const tt__launch *l, int n_args, int number) 
         tt__str_addf(out, i ? ", a[%d]" : "    void *b[] = {a[%d]", i);
     tt__str_add(out, l->swaps ? "};\n" : "");
     tt__str_add(out, "    CUresult r = CUDA_SUCCESS;\n");
-    for (int s = 0; s < l->n_passes; s++) {
-        if (l->passes[s].off)
-            continue;
-        tt__str_addf(out, "    for (int i = 0; i < %d && r == CUDA_SUCCESS; i++) {\n",
-                     1 + l->passes[s].repeats);
-        add_call(w, l, s, first, "        ", "r =");
-        tt__str_add(out, "    }\n");
+    for (int s = 0, end; s < l->n_passes; s = end) {
+        for (end = s + 1; end < l->n_passes && l->passes[end].joins;)
+            end++;
+        if (!l->passes[s].off)
+            add_loop(w, l, s, end, first);
     }
     tt__str_add(out, "    return r;\n}\n\n");
 }
