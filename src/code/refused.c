@@ -8,6 +8,7 @@
 #include "base/cxx.h"
 #include "base/limits.h"
 #include "base/words.h"
+#include "code/cubin.h"
 
 #define OPENCL "is OpenCL, and only CUDA C++ can be compiled"
 #define HOST                                                                                                 \
@@ -29,7 +30,43 @@ static const struct {
     {"cudaMemcpy", HOST},
     {"int main", HOST},
     {"std::vector", HOST},
+    {"std::string", HOST},
+    {"std::cout", HOST},
+    {"std::cerr", HOST},
 };
+
+#define FLOATS   "cfloat"
+#define INTEGERS "climits"
+
+/* Names that a header declares, which the file does not include. */
+static const struct {
+    const char *name, *header;
+} headers[] = {
+    {"__half", "cuda_fp16.h"},
+    {"half", "cuda_fp16.h"},
+    {"__half2", "cuda_fp16.h"},
+    {"half2", "cuda_fp16.h"},
+    {"__nv_bfloat16", "cuda_bf16.h"},
+    {"__nv_bfloat162", "cuda_bf16.h"},
+    {"__nv_fp8_e4m3", "cuda_fp8.h"},
+    {"__nv_fp8_e5m2", "cuda_fp8.h"},
+    {"nvcuda", "mma.h"},
+    {"cooperative_groups", "cooperative_groups.h"},
+    {"cub", "cub/cub.cuh"},
+    {"CUtensorMap", "cuda.h"},
+    {"curandState", "curand_kernel.h"},
+    {"FLT_MAX", FLOATS},
+    {"FLT_MIN", FLOATS},
+    {"FLT_EPSILON", FLOATS},
+    {"DBL_MAX", FLOATS},
+    {"INT_MAX", INTEGERS},
+    {"INT_MIN", INTEGERS},
+    {"UINT_MAX", INTEGERS},
+    {"M_PI", "cmath"},
+};
+
+/* Libraries of the host, by their namespaces. */
+static const char *const libraries[] = {"thrust", "at", "torch", "c10", "Eigen"};
 
 /* Only words of the code count. `all`: functions of the host are taken for functions of the device. */
 static bool has_refused(tt__str *out, const char *source, const char *code, const char *error, bool all) {
@@ -140,6 +177,94 @@ static bool has_macro(tt__str *out, const char *name, const char *error, const c
     return false;
 }
 
+/* The name that the compiler does not know: in the first line of the error, or where the ^ is. */
+static size_t unknown_name(const char **at, const char *error) {
+    static const char identifier[] = "identifier \"";
+    const char *code = line_after(error), *mark = line_after(code);
+    const char *found = strstr(error, identifier);
+    size_t n = 0;
+    if (found && found < code)
+        *at = found + strlen(identifier);
+    else if ((found = strstr(error, "class or namespace name")) && found < code)
+        *at = code + strnlen(code, strspn(mark, " "));
+    else
+        return 0;
+    while (tt__is_word_char((*at)[n]))
+        n++;
+    return n;
+}
+
+static bool has_no_header(tt__str *out, const char *error) {
+    const char *name = "";
+    const size_t n = unknown_name(&name, error);
+    for (size_t i = 0; i < TT__COUNT(headers) && n; i++)
+        if (tt__word_is(name, n, headers[i].name)) {
+            tt__str_addf(out, "`%s` needs a header: add #include <%s>", headers[i].name, headers[i].header);
+            return true;
+        }
+    for (size_t i = 0; i < TT__COUNT(libraries) && n; i++)
+        if (tt__word_is(name, n, libraries[i])) {
+            tt__str_addf(
+                out,
+                "`%s::` is a library of the host, and a kernel cannot use it: cuda::std and the parts of "
+                "CUB for blocks and warps can be compiled",
+                libraries[i]);
+            return true;
+        }
+    if (strstr(error, "does not support exception handling")) {
+        tt__str_add(out, "a kernel can neither throw nor catch: call __trap() where it cannot go on");
+        return true;
+    }
+    return false;
+}
+
+/* What the assembler refuses. It names no line of the file. */
+static bool is_of_assembler(tt__str *out, const char *error) {
+    static const char unresolved[] = "Unresolved extern function '", target[] = "not supported on .target '";
+    const char *end = error + strcspn(error, "\n"), *at = strstr(error, unresolved),
+               *on = strstr(error, target);
+    if (at && at < end) {
+        char symbol[160];
+        size_t n;
+        at += strlen(unresolved);
+        snprintf(symbol, sizeof symbol, "%.*s", (int)strcspn(at, "'\n"), at);
+        const char *plain = tt__cubin_plain_name(symbol, &n);
+        tt__str_addf(
+            out,
+            "%.*s is declared, and its body is nowhere: #include the file that has it, because other "
+            "files are not linked",
+            (int)n, plain);
+        return true;
+    }
+    at = strchr(error, '\'');
+    if (!on || on > end || !at || at > on)
+        return false;
+    on += strlen(target);
+    tt__str_addf(
+        out,
+        "%.*s has no `%.*s`: add a line such as //@ where cc >= 100 for the GPUs that have it, or keep it "
+        "apart by __CUDA_ARCH__",
+        (int)strcspn(on, "'"), on, (int)strcspn(at + 1, "'"), at + 1);
+    return true;
+}
+
+/* An error in a header, as FILE(LINE): error: TEXT. */
+static bool is_in_header(tt__str *out, const char *name, const char *error) {
+    static const char mark[] = "): error: ";
+    const char *own = base_name(name, strlen(name)), *file = base_name(error, strcspn(error, "(\n"));
+    const char *line = strchr(file, '('), *text = strstr(error, mark), *end = error + strcspn(error, "\n");
+    if (!line || !text || text > end || line > text ||
+        (strncmp(file, own, strlen(own)) == 0 && file[strlen(own)] == '('))
+        return false;
+    text += strlen(mark);
+    tt__str_addf(
+        out,
+        "the header %.*s cannot be compiled for the device, line %.*s: %.*s. If only functions of the "
+        "host need it, put its #include between #ifndef __CUDACC_RTC__ and #endif",
+        (int)(line - file), file, (int)strcspn(line + 1, ")"), line + 1, (int)(end - text), text);
+    return true;
+}
+
 bool tt__refused_code(tt__str *out, const char *name, const char *original, const char *source,
                       const char *error, const char *const *options, int n_options) {
     char *code = strdup(source);
@@ -148,10 +273,11 @@ bool tt__refused_code(tt__str *out, const char *name, const char *original, cons
     bool all = false;
     for (int i = 0; i < n_options; i++)
         all |= strcmp(options[i], "--device-as-default-execution-space") == 0;
-    bool found = is_template(out, error) || is_left_out(out, original, source, error) ||
+    bool found = is_template(out, error) || is_of_assembler(out, error) || has_no_header(out, error) ||
+                 is_left_out(out, original, source, error) ||
                  (code && has_refused(out, source, code, error, all)) ||
                  has_macro(out, name, error, options, n_options) ||
-                 (code && is_newer(out, code, options, n_options));
+                 (code && is_newer(out, code, options, n_options)) || is_in_header(out, name, error);
     free(code);
     return found;
 }

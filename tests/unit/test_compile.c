@@ -96,6 +96,8 @@ static void names_macros_in_the_way(void **state) {
         "no.cu: N is a macro, as each parameter is: take its declaration out of the code (no",
                       header[] = "no.cu: N is a macro, as each parameter is, also in headers: give it "
                                  "another name, or say `as template` (h",
+                      foreign[] = "no.cu: the header h.cuh cannot be compiled for the device, line 1: "
+                                  "identifier \"n\" is undefined. If only functions of the host need it, put",
                       plain[] = "no.cu: NVRTC_ERROR_COMPILATION: ";
     static const struct {
         const char *source, *says;
@@ -110,8 +112,8 @@ static void names_macros_in_the_way(void **state) {
         {"__device__ int a = N + b;\n", plain},
         {"__device__ int NN = 1, a = b;\n", plain},
         {"#line 1 \"h.cuh\"\ntemplate <int K, int N> struct s {};\n", header},
-        {"#line 1 \"h.cuh\"\n__device__ int f() { return n; }\n", plain},
-        {"#line 1 \"h.cuh\"\n__device__ int f() { return n + N; }\n", plain},
+        {"#line 1 \"h.cuh\"\n__device__ int f() { return n; }\n", foreign},
+        {"#line 1 \"h.cuh\"\n__device__ int f() { return n + N; }\n", foreign},
         {"__device__ int maintain();\n__device__ int a = b;\n", plain},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
