@@ -183,6 +183,9 @@
         TT__ENV_COLS " FROM winner w CROSS JOIN run ON run.id = w.run_id CROSS JOIN env ON env.id = run.env_id" \
         " CROSS JOIN config ON config.id = w.config_id CROSS JOIN template ON template.id = config.template_id" \
         " ORDER BY w.gpu_id, w.problem_id") \
+    X(RULE_PUT, "INSERT INTO rule (gpu_id, name, text, unix_ms) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET" \
+        " text = excluded.text, unix_ms = excluded.unix_ms WHERE excluded.unix_ms >= unix_ms") \
+    X(RULES, "SELECT gpu_id, text, unix_ms FROM rule WHERE ?1 IN (0, gpu_id) ORDER BY gpu_id, name") \
     X(PROBLEMS, "SELECT " TT__PROBLEM_COLS ", problem.key FROM problem" TT__JOIN_OPERATION " ORDER BY problem.id") \
     X(PEAK_PUT, "INSERT INTO peak (gpu_id, copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops, unix_ms)" \
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (gpu_id) DO UPDATE SET unix_ms = excluded.unix_ms," \
@@ -293,6 +296,8 @@
     X(MERGE_TRIALS, TT__MERGE_TRIALS " FROM trial") \
     X(MERGE_PEAKS, "SELECT " TT__GPU_COLS ", copy_gbps, l2_gbps, fp32_gflops, fp64_gflops, fp16_gflops, tensor_gflops" \
         " FROM peak JOIN gpu ON gpu.id = peak.gpu_id WHERE ?1 = 0 OR gpu.id = ?1") \
+    X(MERGE_RULES, "SELECT " TT__GPU_COLS ", rule.text, rule.unix_ms FROM rule JOIN gpu ON gpu.id = rule.gpu_id" \
+        " WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_FLOPS, "SELECT id, flop FROM problem WHERE flop > 0") \
     X(MERGE_ENERGIES, TT__MERGE_ENERGIES " WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_ENERGY_PUT, "INSERT INTO energy (gpu_id, problem_id, config_id, time_us, joules, noise, idle_watts," \
@@ -363,10 +368,13 @@
     X(SWEEP_VALUES, "DELETE FROM value WHERE problem_id NOT IN (SELECT id FROM problem)") \
     X(SWEEP_OPERATIONS, "DELETE FROM operation WHERE id NOT IN (SELECT operation_id FROM problem)") \
     X(SWEEP_ENVS, "DELETE FROM env WHERE id NOT IN (SELECT env_id FROM run)") \
+    X(SWEEP_RULES, "DELETE FROM rule WHERE gpu_id NOT IN (SELECT gpu_id FROM run) OR (instr(name, ' text ') > 0" \
+        " AND NOT EXISTS (SELECT 1 FROM operation WHERE operation.text <> '' AND instr(name, operation.text) > 0))") \
     X(SWEEP_GPUS, "DELETE FROM gpu WHERE id NOT IN (SELECT gpu_id FROM run)") \
     X(SWEEP_CUBINS, "DELETE FROM cubin WHERE key NOT IN (SELECT key FROM cubin_link)") \
     X(CHECK_INTEGRITY, "PRAGMA integrity_check") \
     X(CHECK_KEYS, "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2") \
+    X(CHECK_RULES, "SELECT text FROM rule ORDER BY gpu_id, name") \
     X(CHECK_ENVS, "SELECT env.id, " TT__ENV_COLS " FROM env") \
     X(CHECK_RUNS, "SELECT id, started_ms FROM run WHERE started_ms NOT BETWEEN 0 AND 4102444800000") \
     X(CHECK_WINNERS, "SELECT w.problem_id, " TT__WINNER_COLS ", run.gpu_id = w.gpu_id FROM winner w" \

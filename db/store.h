@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/model.h"
+#include "base/rule.h"
 #include "base/str.h"
 
 typedef struct tt__store tt__store;
@@ -178,6 +179,15 @@ tt_status tt__store_problems(tt__store *s, tt__stored_problem_fn fn, void *user)
 typedef tt_status (*tt__winner_brief_fn)(void *user, int64_t gpu_id, int64_t problem_id, const tt__winner *w);
 /* GPU and problem of `w` are not filled in. */
 tt_status tt__store_winners_brief(tt__store *s, tt__winner_brief_fn fn, void *user);
+
+/* ---- Rules ----------------------------------------------------------------------------------- */
+
+/* Keeps the rule of a GPU, unless there is a newer one for the same problems. */
+tt_status tt__store_rule_put(tt__store *s, int64_t gpu_id, const tt__tuning_rule *rule, int64_t unix_ms);
+/* Calls `fn` for each rule, in the order of GPUs (gpu_id 0: all). The text may be one that this version
+ * cannot read. */
+typedef tt_status (*tt__rule_fn)(void *user, int64_t gpu_id, const char *text, int64_t unix_ms);
+tt_status tt__store_rules(tt__store *s, int64_t gpu_id, tt__rule_fn fn, void *user);
 
 /* ---- Cubins ---------------------------------------------------------------------------------- */
 

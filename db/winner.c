@@ -1,6 +1,6 @@
 /*
- * Winners: one for each GPU and problem, with all that is needed to check that it is still valid; and the
- * cubins that run.
+ * Winners: one for each GPU and problem, with all that is needed to check that it is still valid; the rules
+ * for other problems; and the cubins that run.
  */
 #include "base/clean.h"
 #include "base/clock.h"
@@ -79,6 +79,34 @@ tt_status tt__store_winners_brief(tt__store *s, tt__winner_brief_fn fn, void *us
         tt__copy(w.source, sizeof w.source, tt__run_source_name(sqlite3_column_int(stmt, 6)));
         tt__fields_read(stmt, 7, tt__env_fields, TT__ENV_FIELDS, &w.env);
         status = fn(user, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1), &w);
+    }
+    return status;
+}
+
+/* ---- Rules ------------------------------------------------------------------------------------------- */
+
+tt_status tt__store_rule_put(tt__store *s, int64_t gpu_id, const tt__tuning_rule *rule, int64_t unix_ms) {
+    tt__str text = {0}, name = {0};
+    tt__rule_write(&text, rule);
+    tt_status status = tt__str_check(&text);
+    if (status == TT_OK) {
+        tt__str_addn(&name, text.text, (size_t)(strchr(strchr(text.text, '\n') + 1, '\n') - text.text));
+        status = tt__str_check(&name);
+    }
+    if (status == TT_OK)
+        status = tt__db_exec(s, TT__SQL_RULE_PUT, "itti", gpu_id, name.text, text.text, unix_ms);
+    tt__str_free(&text);
+    tt__str_free(&name);
+    return status;
+}
+
+tt_status tt__store_rules(tt__store *s, int64_t gpu_id, tt__rule_fn fn, void *user) {
+    sqlite3_stmt *stmt;
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_RULES, "i", gpu_id);
+    while (tt__db_next(s, stmt, &status)) {
+        const char *text = tt__db_text(stmt, 1);
+        status = text ? fn(user, sqlite3_column_int64(stmt, 0), text, sqlite3_column_int64(stmt, 2))
+                      : tt__fail_memory(0);
     }
     return status;
 }

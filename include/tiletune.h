@@ -122,17 +122,19 @@ typedef struct tt_open_opts {
      * touch memory. */
     int no_early_launch;
     /* A file of `tune lock`: only its winners are used, also stale ones, so that all processes that open it
-     * run the same. It is never written. A problem that it lacks is TT_E_NO_WINNER, or gets its template's
-     * default if `lock_default` is 1. Leave db_path and tune_budget_s out. NULL: no lock. */
+     * run the same. It is never written. A problem that it lacks is TT_E_NO_WINNER; if `lock_default` is
+     * 1, it gets what the file's rules choose, or its template's default. Leave db_path and tune_budget_s
+     * out. NULL: no lock. */
     const char *lock_file;
     int lock_default;
     /* How many plans tt_transpose and tt_permute keep. Those that were not used lately are given up first. 0:
      * 4096, which take some 15 MB of host memory. */
     int plans_kept;
-    /* A file that collects what is launched without an exact winner: the problem, the GPU, how often, and what
-     * a launch takes by estimate. `tune --collected FILE` tunes those that cost most. Counts are added every
-     * few seconds, at tt_close, and when the process exits; many processes may share a file. A launch costs a
-     * few nanoseconds more. NULL: $TILETUNE_COLLECT; if that is not set either, nothing is collected. */
+    /* A file that collects what is launched without an exact winner: the problem, the GPU, how often, and
+     * what a launch takes by estimate. `tune --collected FILE` tunes those that cost most. Counts are added
+     * every few seconds, at tt_close, and when the process exits; many processes may share a file. A launch
+     * costs a few nanoseconds more. NULL: $TILETUNE_COLLECT; if that is not set either, nothing is collected.
+     */
     const char *collect_file;
 } tt_open_opts;
 

@@ -297,9 +297,23 @@ static void write_head(export *x) {
     tt__json_close(&j, '}');
 }
 
+static tt_status write_rule(void *user, int64_t gpu_id, const char *text, int64_t unix_ms) {
+    export *x = user;
+    tt__json j = {.out = x->out};
+    (void)gpu_id;
+    (void)unix_ms;
+    tt__str_add(x->out, x->n_rows++ ? ",\n" : ",\n\"rules\":[\n");
+    tt__json_string(&j, NULL, text);
+    return TT_OK;
+}
+
 static tt_status write_all(export *x) {
     TT_TRY(choose(x));
     write_head(x);
+    if (!x->part.op && !x->part.kernel && !x->part.problem)
+        TT_TRY(tt__store_rules(x->store, x->gpu_id, write_rule, x));
+    tt__str_add(x->out, x->n_rows ? "\n]" : "");
+    x->n_rows = 0;
     tt__str_add(x->out, ",\n\"kernels\":{");
     TT_TRY(each_kernel(x, write_kernel_row));
     tt__str_add(x->out, "\n},\n\"problems\":[");

@@ -73,6 +73,12 @@ static tt_status on_metadata(tt__import *m, void *user, const tt__member *v) {
     (void)user;
     if (v->key && strcmp(v->key, "date") == 0 && strcmp(v->type, "text") == 0)
         return read_date(m, v);
+    if (v->key && strcmp(v->key, "rules") == 0) {
+        if (strcmp(v->type, "array") != 0)
+            return tt__fail(TT_E_INVALID, "%s: metadata.rules is %s: expected an array", m->path, v->type);
+        tt__str_addn(&m->rules, v->json, (size_t)v->len);
+        return tt__str_check(&m->rules);
+    }
     bool gpu = v->key && strcmp(v->key, "gpu") == 0, env = v->key && strcmp(v->key, "environment") == 0;
     if (!gpu && !env)
         return TT_OK;
@@ -112,6 +118,23 @@ static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
     tt__problem p;
     TT_TRY(at_place(m, tt__import_problem(m, v, &p)));
     return add_problem(m, &p);
+}
+
+static tt_status on_rule(tt__import *m, void *user, const tt__member *v) {
+    const int64_t *gpu_id = user;
+    tt__tuning_rule *rule;
+    snprintf(m->place, sizeof m->place, "metadata.rules[%lld]", (long long)v->index);
+    if (strcmp(v->type, "text") != 0)
+        return at_place(m, tt__fail(TT_E_INVALID, "is %s: expected a text", v->type));
+    TT_TRY(at_place(m, tt__rule_read(&rule, v->json)));
+    tt_status status = tt__store_rule_put(m->r->store, *gpu_id, rule, m->date_ms);
+    tt__rule_free(&rule);
+    return status;
+}
+
+static tt_status read_rules(tt__import *m, int64_t gpu_id) {
+    const tt__member rules = {.type = "array", .json = m->rules.text, .len = (int)m->rules.len};
+    return m->rules.len ? tt__import_walk(m, &rules, on_rule, &gpu_id) : TT_OK;
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
@@ -440,6 +463,8 @@ static tt_status read_all(tt__import *m) {
     }
     date = date > 0 && date < now ? date : now;
     TT_TRY(tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &origin, &m->run_id));
+    m->date_ms = date;
+    TT_TRY(read_rules(m, gpu_id));
     TT_TRY(read_results(m));
     TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_WINNERS, ""));
     return tt__store_commit(m->r->store);
@@ -461,6 +486,7 @@ tt_status tt__import_read(tt__import *m) {
     tt__str_free(&m->names);
     tt__str_free(&m->key);
     tt__str_free(&m->value);
+    tt__str_free(&m->rules);
     return status;
 }
 

@@ -53,6 +53,7 @@ typedef struct tt__import {
     sqlite3_stmt *string; /* the text of a string that has escapes */
     sqlite3_stmt *result;
     tt__str key, value; /* of the last member */
+    tt__str rules;      /* metadata.rules, a JSON array; empty: not there */
     char place[64];     /* the place that is being read: "results[17]" */
 } tt__import;
 

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/number.h"
-#include "db/field.h"
 #include "db/exchange/facts.h"
+#include "db/field.h"
 
 /* Ids in `from`, ascending, and the same objects' ids in `to`. */
 typedef struct id_map {
@@ -51,7 +51,8 @@ static tt_status each(merge *m, tt__sql sql, const char *what,
     sqlite3_stmt *stmt;
     const bool locked = sql >= TT__SQL_LOCK_RUNS && sql <= TT__SQL_LOCK_LINKS;
     const bool takes_gpu = sql == TT__SQL_MERGE_RUNS || sql == TT__SQL_MERGE_WINNERS ||
-                           sql == TT__SQL_MERGE_PEAKS || sql == TT__SQL_MERGE_ENERGIES;
+                           sql == TT__SQL_MERGE_PEAKS || sql == TT__SQL_MERGE_RULES ||
+                           sql == TT__SQL_MERGE_ENERGIES;
     tt_status status = tt__db_stmt(m->from, &stmt, sql,
                                    locked      ? "it"
                                    : takes_gpu ? "i"
@@ -220,6 +221,26 @@ static tt_status take_peaks(merge *m, sqlite3_stmt *row) {
     return tt__store_peaks_put(m->to, gpu_id, &old); /* a known one stays */
 }
 
+/* The newer one stays. */
+static tt_status take_rule(merge *m, sqlite3_stmt *row) {
+    tt__gpu gpu;
+    tt__tuning_rule *rule;
+    int64_t gpu_id, unix_ms = sqlite3_column_int64(row, TT__GPU_FIELDS + 1);
+    const char *text = tt__db_text(row, TT__GPU_FIELDS);
+    TT_TRY(tt__checked_gpu(row, 0, &gpu));
+    TT_TRY(tt__rule_read(&rule, text ? text : ""));
+    tt_status status =
+        unix_ms >= 0 && unix_ms <= TT__UNIX_MS_MAX
+            ? tt__store_known_gpu(m->to, &gpu, &gpu_id)
+            : tt__fail(TT_E_INVALID, "unix_ms is %lld: expected a time before 2100", (long long)unix_ms);
+    if (status == TT_OK && gpu_id >= 0)
+        status = tt__store_rule_put(m->to, gpu_id, rule, unix_ms);
+    if (status == TT_OK)
+        m->report->rules++;
+    tt__rule_free(&rule);
+    return status;
+}
+
 static tt_status take_flop(merge *m, sqlite3_stmt *row) {
     double old, flop = sqlite3_column_double(row, 1);
     int64_t problem = map_get(&m->problems, row, 0);
@@ -285,6 +306,8 @@ static tt_status merge_all(merge *m) {
     TT_TRY(each(m, locked ? TT__SQL_LOCK_TRIALS : TT__SQL_MERGE_TRIALS, "trial", take_trial));
     TT_TRY(each(m, locked ? TT__SQL_LOCK_WINNERS : TT__SQL_MERGE_WINNERS, "winner", take_winner));
     TT_TRY(each(m, TT__SQL_MERGE_PEAKS, "peak", take_peaks));
+    if (!m->opts->problem_ids)
+        TT_TRY(each(m, TT__SQL_MERGE_RULES, "rule", take_rule));
     TT_TRY(each(m, TT__SQL_MERGE_FLOPS, "problem", take_flop));
     TT_TRY(each(m, locked ? TT__SQL_LOCK_ENERGIES : TT__SQL_MERGE_ENERGIES, "energy", take_energy));
     if (m->opts->trusted && !m->from->no_code) {

@@ -10,16 +10,17 @@
 
 typedef struct tt__merge_opts {
     int64_t gpu_id; /* id in the source store; 0: all GPUs */
-    bool locked;    /* only winners, the trials and energies of their configurations, and their cubins */
-    const char *problem_ids; /* of those that are locked, as a JSON array; NULL: all */
-    bool trusted;   /* also copy cubins, which are code, and keep "measured" as it is; otherwise it becomes
-                       "imported" */
+    bool locked; /* only winners, the trials and energies of their configurations, their cubins, and rules */
+    const char *problem_ids; /* of those that are locked, without rules, as a JSON array; NULL: all */
+    bool trusted; /* also copy cubins, which are code, and keep "measured" as it is; otherwise it becomes
+                     "imported" */
 } tt__merge_opts;
 
 typedef struct tt__merged {
     int64_t runs, trials, cubins; /* new ones */
     int64_t winners;              /* winners that are new, or better than the ones before */
     int64_t kept;                 /* winners that stay because they are as good or better */
+    int64_t rules;                /* that were there; the newest stays */
 } tt__merged;
 
 /*

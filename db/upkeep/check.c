@@ -108,6 +108,15 @@ static tt_status look_at_winner(checking *c, sqlite3_stmt *row) {
     return same_gpu ? TT_OK : tt__fail(TT_E_INVALID, "its run was on another GPU");
 }
 
+static tt_status look_at_rule(checking *c, sqlite3_stmt *row) {
+    const char *text = tt__db_text(row, 0);
+    tt__tuning_rule *rule;
+    (void)c;
+    TT_TRY(tt__rule_read(&rule, text ? text : ""));
+    tt__rule_free(&rule);
+    return TT_OK;
+}
+
 static tt_status look_at_op(checking *c, sqlite3_stmt *row) {
     const char *is = tt__db_text(row, 1), *should = tt__db_text(row, 2);
     (void)c;
@@ -145,6 +154,7 @@ tt_status tt__store_check(tt__store *s, tt__finding_fn fn, void *user, tt__check
         {TT__SQL_MERGE_TRIALS, "trial", look_at_trial},
         {TT__SQL_CHECK_WINNERS, "winner", look_at_winner},
         {TT__SQL_CHECK_OPS, "winner", look_at_op},
+        {TT__SQL_CHECK_RULES, "rule", look_at_rule},
         {TT__SQL_MERGE_CUBINS, "cubin", look_at_cubin},
     };
     checking c = {.store = s, .fn = fn, .user = user, .out = out};

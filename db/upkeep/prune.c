@@ -117,6 +117,7 @@ static tt_status sweep(pruning *p) {
         {TT__SQL_SWEEP_VALUES, 0},
         {TT__SQL_SWEEP_OPERATIONS, 0},
         {TT__SQL_SWEEP_ENVS, 0},
+        {TT__SQL_SWEEP_RULES, 0},
         {TT__SQL_SWEEP_GPUS, 0},
         {TT__SQL_SWEEP_CUBINS, offsetof(tt__pruned, cubins)},
     };

@@ -34,7 +34,7 @@ enum { LOSS_MAX = 20000 };
 
 /* ---- Choosing ------------------------------------------------------------------------------------------ */
 
-bool tt__rule_is_for(const tt__rule *r, const tt__problem *p) {
+bool tt__rule_is_for(const tt__tuning_rule *r, const tt__problem *p) {
     const tt__problem *g = &r->group;
     if (g->warm != p->warm || g->unverified != p->unverified || !tt__problem_is_of(p, g->op, g->text))
         return false;
@@ -46,7 +46,7 @@ bool tt__rule_is_for(const tt__rule *r, const tt__problem *p) {
     return true;
 }
 
-static void finish_point(tt__rule_point *p, const tt__rule *r) {
+static void finish_point(tt__rule_point *p, const tt__tuning_rule *r) {
     const int elem_size = tt__problem_elem_size(&r->group);
     for (int i = 0; i < r->n_axes; i++) {
         p->logs[i] = (float)tt__number_log(p->values[i]);
@@ -57,14 +57,14 @@ static void finish_point(tt__rule_point *p, const tt__rule *r) {
     p->logs[r->n_axes] = p->moved_bytes > 1 ? (float)log2(p->moved_bytes) : 0;
 }
 
-void tt__rule_point_of(tt__rule_point *out, const tt__rule *r, const tt__problem *p) {
+void tt__rule_point_of(tt__rule_point *out, const tt__tuning_rule *r, const tt__problem *p) {
     out->moved_bytes = p->moved_bytes;
     for (int i = 0; i < r->n_axes; i++)
         out->values[i] = tt__problem_number(p, r->axes[i].name, 1);
     finish_point(out, r);
 }
 
-double tt__rule_weight(const tt__rule *r, const tt__rule_point *asked, const tt__rule_point *point) {
+double tt__rule_weight(const tt__tuning_rule *r, const tt__rule_point *asked, const tt__rule_point *point) {
     const bool bytes = asked->moved_bytes > 0 && point->moved_bytes > 0;
     double far = bytes ? fabs((double)(asked->logs[r->n_axes] - point->logs[r->n_axes])) : 0;
     for (int i = 0; i < r->n_axes; i++)
@@ -79,7 +79,7 @@ double tt__rule_expected(int choice, double sum, double weights) {
     return (sum + unknown_weight * unknown) / (weights + unknown_weight);
 }
 
-int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__rule *r, const tt__problem *p) {
+int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p) {
     double sums[TT__RULE_CHOICES_MAX] = {0}, weights[TT__RULE_CHOICES_MAX] = {0};
     tt__rule_point asked;
     tt__rule_point_of(&asked, r, p);
@@ -104,7 +104,7 @@ int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__rule *r, const tt_
 
 /* ---- Text ---------------------------------------------------------------------------------------------- */
 
-void tt__rule_write(tt__str *out, const tt__rule *r) {
+void tt__rule_write(tt__str *out, const tt__tuning_rule *r) {
     const tt__problem *g = &r->group;
     tt__str_addf(out, "rule 1 %s%s%s%s%s\nfor ", g->op, g->warm ? " warm" : "",
                  g->unverified ? " unverified" : "", *g->text ? " text " : "", g->text);
@@ -167,7 +167,7 @@ static bool is_hash(const char *text) {
     return !text[n] && (n == 0 || n == TT__HASH_SIZE - 1);
 }
 
-static bool take_head(tt__rule *r, const char **at) {
+static bool take_head(tt__tuning_rule *r, const char **at) {
     char word[TT__HASH_SIZE];
     tt__problem *g = &r->group;
     if (!take_word(at, word, sizeof word) || strcmp(word, "1") != 0 || !take_word(at, g->op, sizeof g->op))
@@ -185,20 +185,20 @@ static bool take_head(tt__rule *r, const char **at) {
     return tt__is_word(g->op, strlen(g->op));
 }
 
-static bool take_group(tt__rule *r, const char **at) {
+static bool take_group(tt__tuning_rule *r, const char **at) {
     char text[TT__VARIABLES_MAX * 16];
     return r->group.n == 0 && r->n_points == 0 && take_rest(at, text, sizeof text) &&
            tt__problem_take_settings(&r->group, text);
 }
 
-static bool take_axis(tt__rule *r, const char **at) {
+static bool take_axis(tt__tuning_rule *r, const char **at) {
     tt__rule_axis *axis = &r->axes[r->n_axes];
     return r->n_axes < TT__VARIABLES_MAX && r->n_points == 0 &&
            take_word(at, axis->name, sizeof axis->name) && tt__is_word(axis->name, strlen(axis->name)) &&
            take_number(at, 1e6, &axis->weight) && ++r->n_axes;
 }
 
-static bool take_config(tt__rule *r, const char **at) {
+static bool take_config(tt__tuning_rule *r, const char **at) {
     tt__rule_config *c = &r->configs[r->n_configs];
     return r->n_configs < TT__RULE_CONFIGS_MAX && r->n_points == 0 &&
            take_word(at, c->kernel, sizeof c->kernel) && tt__is_word(c->kernel, strlen(c->kernel)) &&
@@ -206,7 +206,7 @@ static bool take_config(tt__rule *r, const char **at) {
            take_rest(at, c->config, sizeof c->config) && ++r->n_configs;
 }
 
-static bool take_losses(tt__rule *r, tt__rule_point *p, const char **at) {
+static bool take_losses(tt__tuning_rule *r, tt__rule_point *p, const char **at) {
     double number;
     if (**at != ':')
         return false;
@@ -224,7 +224,7 @@ static bool take_losses(tt__rule *r, tt__rule_point *p, const char **at) {
     return true;
 }
 
-static bool take_point(tt__rule *r, tt__rule_point *p, const char **at) {
+static bool take_point(tt__tuning_rule *r, tt__rule_point *p, const char **at) {
     *p = (tt__rule_point){0};
     if (!take_number(at, 1e15, &p->moved_bytes))
         return false;
@@ -241,10 +241,10 @@ static bool take_point(tt__rule *r, tt__rule_point *p, const char **at) {
 }
 
 /* One line. *ok is false if it is none of a rule. */
-static tt_status take_line(tt__rule *r, const char **at, int line, bool *ok) {
+static tt_status take_line(tt__tuning_rule *r, const char **at, int line, bool *ok) {
     static const struct {
         const char *word;
-        bool (*take)(tt__rule *r, const char **at);
+        bool (*take)(tt__tuning_rule *r, const char **at);
     } lines[] = {{"rule", take_head}, {"for", take_group}, {"axis", take_axis}, {"config", take_config}};
     char word[8];
     *ok = false;
@@ -261,7 +261,7 @@ static tt_status take_line(tt__rule *r, const char **at, int line, bool *ok) {
     return TT_OK;
 }
 
-tt_status tt__rule_read(tt__rule **out, const char *text) {
+tt_status tt__rule_read(tt__tuning_rule **out, const char *text) {
     tt_status status = TT_OK;
     int line = 1;
     bool ok = true;
@@ -280,7 +280,7 @@ tt_status tt__rule_read(tt__rule **out, const char *text) {
     return status;
 }
 
-void tt__rule_free(tt__rule **r) {
+void tt__rule_free(tt__tuning_rule **r) {
     if (*r)
         free((*r)->points);
     free(*r);

@@ -43,31 +43,31 @@ typedef struct tt__rule_point {
     float losses[TT__RULE_CHOICES_MAX];
 } tt__rule_point;
 
-typedef struct tt__rule {
+typedef struct tt__tuning_rule {
     tt__problem group; /* the problems it is for: operation, regime, and the settings that they share */
     int n_axes, n_configs;
     size_t n_points;
     tt__rule_axis axes[TT__VARIABLES_MAX];
     tt__rule_config configs[TT__RULE_CONFIGS_MAX];
     tt__rule_point *points; /* owned */
-} tt__rule;
+} tt__tuning_rule;
 
 /* Reads a text into a new rule. TT_E_INVALID names the line. */
-tt_status tt__rule_read(tt__rule **out, const char *text);
-void tt__rule_write(tt__str *out, const tt__rule *r);
-void tt__rule_free(tt__rule **r);
+tt_status tt__rule_read(tt__tuning_rule **out, const char *text);
+void tt__rule_write(tt__str *out, const tt__tuning_rule *r);
+void tt__rule_free(tt__tuning_rule **r);
 
-bool tt__rule_is_for(const tt__rule *r, const tt__problem *p);
+bool tt__rule_is_for(const tt__tuning_rule *r, const tt__problem *p);
 
 /* Lists TT__RULE_DEFAULT and 1 + the index of each configuration, those expected to be fastest first. Takes
  * microseconds and does not allocate. Returns how many. */
-int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__rule *r, const tt__problem *p);
+int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p);
 
 /* The weight of a point for a problem; and the loss to expect of a choice from the sum of its points' weights
  * times losses, and the sum of these weights. */
-double tt__rule_weight(const tt__rule *r, const tt__rule_point *asked, const tt__rule_point *point);
+double tt__rule_weight(const tt__tuning_rule *r, const tt__rule_point *asked, const tt__rule_point *point);
 double tt__rule_expected(int choice, double sum, double weights);
 /* The problem as a point without losses. */
-void tt__rule_point_of(tt__rule_point *out, const tt__rule *r, const tt__problem *p);
+void tt__rule_point_of(tt__rule_point *out, const tt__tuning_rule *r, const tt__problem *p);
 
 #endif

@@ -59,7 +59,7 @@ typedef struct known_winner {
 } known_winner;
 
 typedef struct known_rule {
-    tt__rule *rule;
+    tt__tuning_rule *rule;
     uint32_t gpu;
     uint8_t layer;
 } known_rule;
@@ -363,13 +363,6 @@ static tt_status read_winner(void *user, int64_t gpu_id, int64_t problem_id, con
     return problem == NONE || gpu == NONE ? TT_OK : keep_winner(r, problem, gpu, w);
 }
 
-static tt_status read_store(reading *r, tt__store *store) {
-    r->problems.n = r->gpus.n = 0;
-    TT_TRY(tt__store_gpus(store, read_gpu, r));
-    TT_TRY(tt__store_problems(store, read_problem, r));
-    return tt__store_winners_brief(store, read_winner, r);
-}
-
 static tt_status keep_rule(reading *r, uint32_t gpu, const char *text) {
     tt__snapshot *k = r->k;
     ROOM(k->rules, k->n_rules, 1);
@@ -377,6 +370,23 @@ static tt_status keep_rule(reading *r, uint32_t gpu, const char *text) {
     TT_TRY(tt__rule_read(&k->rules[k->n_rules].rule, text));
     k->n_rules++;
     return TT_OK;
+}
+
+/* What this version cannot read is left out; `tune check` says so. */
+static tt_status read_rule(void *user, int64_t gpu_id, const char *text, int64_t unix_ms) {
+    reading *r = user;
+    const uint32_t gpu = place_of(&r->gpus, gpu_id);
+    (void)unix_ms;
+    const tt_status status = gpu == NONE ? TT_OK : keep_rule(r, gpu, text);
+    return status == TT_E_INVALID ? TT_OK : status;
+}
+
+static tt_status read_store(reading *r, tt__store *store) {
+    r->problems.n = r->gpus.n = 0;
+    TT_TRY(tt__store_gpus(store, read_gpu, r));
+    TT_TRY(tt__store_problems(store, read_problem, r));
+    TT_TRY(tt__store_rules(store, 0, read_rule, r));
+    return tt__store_winners_brief(store, read_winner, r);
 }
 
 static tt_status read_shipped(reading *r) {
@@ -718,8 +728,8 @@ bool tt__snapshot_winner(const tt__snapshot *k, tt__layer layer, const tt__gpu *
     return at != NONE;
 }
 
-const tt__rule *tt__snapshot_rule(const tt__snapshot *k, tt__layer layer, const tt__gpu *gpu, bool another,
-                                  const tt__problem *p, const char **of) {
+const tt__tuning_rule *tt__snapshot_rule(const tt__snapshot *k, tt__layer layer, const tt__gpu *gpu,
+                                         bool another, const tt__problem *p, const char **of) {
     for (size_t i = 0; i < k->n_rules; i++) {
         const known_rule *rule = &k->rules[i];
         const tt__gpu *there = &k->gpus[rule->gpu];

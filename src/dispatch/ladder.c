@@ -465,7 +465,7 @@ static tt_status check_default(const query *q) {
 /* ---- A rule -------------------------------------------------------------------------------------------- */
 
 /* The rule's choice, which may be the default. */
-static tt_status try_choice(query *q, const tt__rule *r, int choice, tt__candidate *out, bool *yes) {
+static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__candidate *out, bool *yes) {
     tt__trial trial;
     bool wrong;
     *yes = false;
@@ -488,7 +488,7 @@ static tt_status try_choice(query *q, const tt__rule *r, int choice, tt__candida
 
 /* Asks the first layer that has a rule for such problems. */
 static tt_status ask_rule(query *q, bool another, bool *done) {
-    const tt__rule *r = NULL;
+    const tt__tuning_rule *r = NULL;
     const char *of = "";
     int order[TT__RULE_CHOICES_MAX];
     tt__layer layer = 0;
@@ -543,8 +543,9 @@ static tt_status climb(query *q) {
         return no_winner(q);
     if (!q->known)
         TT_TRY(tt__knowledge_read(&q->known, q->ctx));
-    for (size_t i = 0; i < TT__COUNT(rungs) && !done && !q->ctx->locked; i++)
-        TT_TRY(rungs[i](q, &done));
+    for (size_t i = 0; i < TT__COUNT(rungs) && !done; i++)
+        if (!q->ctx->locked || rungs[i] == try_rule)
+            TT_TRY(rungs[i](q, &done));
     if (done)
         return TT_OK;
     TT_TRY(fall_back(q));

@@ -119,11 +119,11 @@ static const struct scenario {
     {"open a store of an older schema", stored, older, open_and_close, 0, 0, false, TT_MATCH_EXACT},
     {"best, tuned", stored, NULL, best, ROWS, 0, false, TT_MATCH_EXACT},
     {"best, tuned nearby", stored, NULL, best, ROWS + 4, 0, false, TT_MATCH_NEAREST},
-    {"best, nothing tuned", ":memory:", NULL, best, ROWS, 0, false, TT_MATCH_DEFAULT},
+    {"best, nothing tuned", ":memory:", NULL, best, ROWS, 0, false, TT_MATCH_OTHER_GPU},
     {"plan, stored", stored, NULL, plan, ROWS, 0, false, TT_MATCH_EXACT},
     {"plan, stored, read-only", stored, NULL, plan, ROWS, 0, true, TT_MATCH_EXACT},
     {"plan, compiled", fresh, bare, plan, ROWS, 0, false, TT_MATCH_EXACT},
-    {"plan, tuned on first use, without a worker", ":memory:", NULL, plan, ROWS, 5, false, TT_MATCH_DEFAULT},
+    {"plan, tuned on first use, without a worker", ":memory:", NULL, plan, ROWS, 5, false, TT_MATCH_OTHER_GPU},
     {"transpose", stored, NULL, transpose, ROWS, 0, false, TT_MATCH_EXACT},
 };
 

@@ -5,6 +5,10 @@
 
 #include <math.h>
 
+#include "db/exchange/merge.h"
+#include "db/exchange/recording.h"
+#include "db/upkeep/check.h"
+#include "dispatch/shipped.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/problem_text.h"
 #include "store_fixture.h"
@@ -16,15 +20,15 @@
     "config small " A64 " A=1 B=2\nconfig large " A64 " A=2 B=2\n"
 static const char text[] = HEAD "at 1000000 352 355: 90 0 -\nat 800000000 10000 10000: 0 400 20\n";
 
-static tt__rule *must_read(const char *from) {
-    tt__rule *r;
+static tt__tuning_rule *must_read(const char *from) {
+    tt__tuning_rule *r;
     assert_ok(tt__rule_read(&r, from));
     return r;
 }
 
 static void text_is_kept(void **state) {
     (void)state;
-    tt__rule *r = must_read(text);
+    tt__tuning_rule *r = must_read(text);
     tt__str out = {0};
     assert_int_equal(r->n_configs, 2);
     assert_int_equal(r->n_points, 2);
@@ -63,12 +67,12 @@ static void bad_text_is_refused(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < TT__COUNT(cases); i++) {
-        tt__rule *r;
+        tt__tuning_rule *r;
         assert_fails(tt__rule_read(&r, cases[i].text), TT_E_INVALID, cases[i].says);
         assert_null(r);
     }
     tt__str many = {0};
-    tt__rule *r;
+    tt__tuning_rule *r;
     tt__str_add(&many, HEAD);
     for (int i = 0; i <= TT__RULE_POINTS_MAX; i++)
         tt__str_add(&many, "at 1000000 352 355: 90 0 -\n");
@@ -78,7 +82,7 @@ static void bad_text_is_refused(void **state) {
 
 static void near_problems_decide(void **state) {
     (void)state;
-    tt__rule *r = must_read(text);
+    tt__tuning_rule *r = must_read(text);
     int order[TT__RULE_CHOICES_MAX];
     tt__problem p = square(350);
     assert_false(tt__rule_is_for(r, &p));
@@ -166,7 +170,7 @@ static void trials_make_a_rule(void **state) {
     (void)state;
     made m;
     size_t n;
-    tt__rule *r;
+    tt__tuning_rule *r;
     int order[TT__RULE_CHOICES_MAX];
     start(&m);
     measure_all(&m);
@@ -212,7 +216,7 @@ static void without_a_gain_there_is_none(void **state) {
     (void)state;
     made m;
     size_t n;
-    tt__rule *r;
+    tt__tuning_rule *r;
     start(&m);
     measured(&m, 5000, 64, 10);
     assert_ok(tt__evidence_add(m.evidence, m.store, m.gpu, NULL, false));
@@ -232,6 +236,148 @@ static void without_a_gain_there_is_none(void **state) {
     stop(&m);
 }
 
+/* ---- In stores -------------------------------------------------------------------------------------------
+ */
+
+typedef struct kept {
+    int n;
+    char text[1024];
+    int64_t unix_ms;
+} kept;
+
+static tt_status keep(void *user, int64_t gpu_id, const char *of, int64_t unix_ms) {
+    kept *k = user;
+    assert_true(gpu_id > 0);
+    k->n++;
+    k->unix_ms = unix_ms;
+    tt__copy(k->text, sizeof k->text, of);
+    return TT_OK;
+}
+
+static kept rules_of(tt__store *s) {
+    kept k = {0};
+    assert_ok(tt__store_rules(s, 0, keep, &k));
+    return k;
+}
+
+static tt__store *store_with_rule(const char *name, int64_t unix_ms) {
+    tt__store *s = must_open(a_store(name, 2, 50, 2));
+    tt__tuning_rule *r = must_read(text);
+    assert_ok(tt__store_rule_put(s, 1, r, unix_ms));
+    tt__rule_free(&r);
+    return s;
+}
+
+static void the_newer_one_stays(void **state) {
+    (void)state;
+    tt__store *s = store_with_rule("a.db", 100), *to = store_with_rule("b.db", 50);
+    tt__tuning_rule *r = must_read(HEAD "at 1000000 352 355: 90 0 -\n");
+    tt__merged merged = {0};
+    assert_ok(tt__store_rule_put(s, 1, r, 99));
+    kept k = rules_of(s);
+    assert_int_equal(k.n, 1);
+    assert_string_equal(k.text, text);
+    assert_ok(tt__store_rule_put(to, 1, r, 60));
+    assert_int_equal(rules_of(to).unix_ms, 60);
+    assert_ok(tt__store_begin(to));
+    assert_ok(tt__store_merge(to, s, &(tt__merge_opts){.locked = true}, &merged));
+    assert_ok(tt__store_commit(to));
+    k = rules_of(to);
+    assert_int_equal(k.n, 1);
+    assert_int_equal(k.unix_ms, 100);
+    assert_string_equal(k.text, text);
+    tt__rule_free(&r);
+    tt__store_close(&s);
+    tt__store_close(&to);
+}
+
+static void recordings_have_them(void **state) {
+    (void)state;
+    tt__store *s = store_with_rule("a.db", 100);
+    tt__recording *r;
+    tt__str json = {0}, part = {0};
+    assert_ok(tt__recording_export(s, 1, NULL, "", &json));
+    write_file(in_dir("r.json"), json.text, json.len);
+    assert_ok(tt__recording_open(&r, in_dir("r.json")));
+    const kept k = rules_of(tt__recording_store(r));
+    assert_int_equal(k.n, 1);
+    assert_string_equal(k.text, text);
+    tt__recording_close(&r);
+    char *rules = strstr(json.text, "\"rules\":[");
+    memcpy(rules, "\"rules\":{", 9);
+    write_file(in_dir("bad.json"), json.text, json.len);
+    assert_fails(tt__recording_open(&r, in_dir("bad.json")), TT_E_INVALID, "");
+    memcpy(rules, "\"rules\":[", 9);
+    memcpy(strstr(json.text, "axis rows"), "axes", 4);
+    write_file(in_dir("bad.json"), json.text, json.len);
+    assert_fails(tt__recording_open(&r, in_dir("bad.json")), TT_E_INVALID,
+                 "metadata.rules[0]: a rule's line 3");
+    assert_ok(tt__recording_export(s, 1, &(tt__recording_part){.op = "transpose"}, "", &part));
+    assert_null(strstr(part.text, "\"rules\"")); /* a part has none */
+    tt__str_free(&part);
+    tt__str_free(&json);
+    tt__store_close(&s);
+}
+
+static void count_finding(void *user, const char *finding) {
+    int *n = user;
+    *n += strstr(finding, "rule 1: a rule's line 1") != NULL;
+}
+
+/* It is left out of look-ups, and the check finds it. */
+static void a_damaged_one_is_found(void **state) {
+    (void)state;
+    tt__store *s = store_with_rule("a.db", 100);
+    tt__checked checked;
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    tt_ctx *ctx;
+    tt_choice choice = TT_INIT(tt_choice);
+    tt_problem p = TT_INIT(tt_problem);
+    int n = 0;
+    tt__store_close(&s);
+    const char *path = in_dir("a.db");
+    raw_sql(path, "UPDATE rule SET text = 'what'");
+    s = must_open(path);
+    assert_ok(tt__store_check(s, count_finding, &n, &checked));
+    assert_int_equal(n, 1);
+    tt__store_close(&s);
+    opts.db_path = path;
+    opts.gpu = h100.name;
+    assert_ok(tt_open(&ctx, &opts));
+    p.rows = p.cols = 777;
+    assert_ok(tt_best(&choice, ctx, &p));
+    tt_close(&ctx);
+}
+
+/* A lock file answers by its rules where the default is allowed, and not otherwise. */
+static void a_lock_file_chooses_by_it(void **state) {
+    (void)state;
+    const char *path = a_store("lock.db", 2, 50, 2);
+    tt__store *s = must_open(path);
+    tt__tuning_rule *r = must_read(tt__shipped_rules[0].text);
+    assert_ok(tt__store_rule_put(s, 1, r, 100));
+    tt__store_close(&s);
+    for (int allowed = 0; allowed < 2; allowed++) {
+        tt_open_opts opts = TT_INIT(tt_open_opts);
+        tt_choice choice = TT_INIT(tt_choice);
+        tt_problem p = TT_INIT(tt_problem);
+        tt_ctx *ctx;
+        opts.lock_file = path;
+        opts.lock_default = allowed;
+        opts.gpu = h100.name;
+        assert_ok(tt_open(&ctx, &opts));
+        p.rows = p.cols = 777;
+        p.elem_size = (int)tt__problem_number(&r->group, "elem_size", 0);
+        assert_int_equal(tt_best(&choice, ctx, &p), allowed ? TT_OK : TT_E_NO_WINNER);
+        if (allowed) {
+            assert_int_equal(choice.match, TT_MATCH_RULE);
+            assert_string_equal(choice.layer, "user");
+        }
+        tt_close(&ctx);
+    }
+    tt__rule_free(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_kept),
@@ -240,6 +386,10 @@ int main(void) {
         cmocka_unit_test(trials_make_a_rule),
         cmocka_unit_test(left_out_problems_judge_it),
         cmocka_unit_test(without_a_gain_there_is_none),
+        TEST(the_newer_one_stays),
+        TEST(recordings_have_them),
+        TEST(a_damaged_one_is_found),
+        TEST(a_lock_file_chooses_by_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ typedef struct group {
     const tt__operation *op;
     size_t n;
     uint32_t *problems;
-    tt__rule *all; /* with all points, without configurations */
+    tt__tuning_rule *all; /* with all points, without configurations */
     size_t n_configs;
     uint32_t *configs; /* that were measured for any of them */
     float *losses;     /* n rows of 1 + n_configs: the default's comes first. NAN: not measured */
@@ -281,7 +281,7 @@ static tt_status group_of(tt__evidence *e, group **out, const tt__operation *op,
     return TT_OK;
 }
 
-static tt_status start_rule(tt__rule **out, const group *g) {
+static tt_status start_rule(tt__tuning_rule **out, const group *g) {
     *out = calloc(1, sizeof **out);
     if (!*out)
         return tt__fail_memory(sizeof **out);
@@ -478,9 +478,10 @@ static void choose(choosing *c, int most) {
     }
 }
 
-static tt_status write_rule(tt__rule **out, const tt__evidence *e, const choosing *c, const size_t *rows) {
+static tt_status write_rule(tt__tuning_rule **out, const tt__evidence *e, const choosing *c,
+                            const size_t *rows) {
     const group *g = c->g;
-    tt__rule *r = NULL;
+    tt__tuning_rule *r = NULL;
     tt_status status;
     TT_GOTO(start_rule(&r, g));
     r->n_configs = c->n;
@@ -503,7 +504,7 @@ out:
 }
 
 /* Leaves out the problems whose number is `fold` modulo `folds`; folds 0: none. */
-static tt_status make(tt__rule **out, const tt__evidence *e, const group *g, int most, size_t fold,
+static tt_status make(tt__tuning_rule **out, const tt__evidence *e, const group *g, int most, size_t fold,
                       size_t folds) {
     choosing c = {.g = g, .width = g->n_configs + 1};
     size_t *rows = malloc(g->n * sizeof *rows);
@@ -527,7 +528,7 @@ out:
     return status;
 }
 
-tt_status tt__evidence_rule(tt__rule **out, const tt__evidence *e, size_t at, int most) {
+tt_status tt__evidence_rule(tt__tuning_rule **out, const tt__evidence *e, size_t at, int most) {
     return make(out, e, &e->groups[at], most, 0, 0);
 }
 
@@ -543,7 +544,7 @@ static double time_of(const tt__evidence *e, const known *k, const tt__rule_conf
 }
 
 /* The time of the answer. What was not measured is taken as illegal. */
-static double answer(const tt__evidence *e, const known *k, const tt__rule *r) {
+static double answer(const tt__evidence *e, const known *k, const tt__tuning_rule *r) {
     int order[TT__RULE_CHOICES_MAX];
     const int n = r ? tt__rule_order(order, r, &k->problem) : 0;
     for (int i = 0; i < n && order[i] != TT__RULE_DEFAULT; i++) {
@@ -575,7 +576,7 @@ void tt__rule_score_add(tt__rule_score *to, const tt__rule_score *more) {
     }
 }
 
-static void count(tt__rule_score *s, const tt__evidence *e, const known *k, const tt__rule *r) {
+static void count(tt__rule_score *s, const tt__evidence *e, const known *k, const tt__tuning_rule *r) {
     const double us = answer(e, k, r), over = us / k->default_us;
     if (isnan(over) || k->another)
         return;
@@ -595,7 +596,7 @@ tt_status tt__evidence_judge(tt__rule_score *out, const tt__evidence *e, size_t 
     const size_t n = folds && folds < g->n ? folds : g->n;
     *out = (tt__rule_score){0};
     for (size_t fold = 0; fold < n; fold++) {
-        tt__rule *r;
+        tt__tuning_rule *r;
         TT_TRY(make(&r, e, g, most, fold, n));
         for (size_t i = fold; i < g->n; i += n)
             count(out, e, &e->problems[g->problems[i]], r);
@@ -604,7 +605,7 @@ tt_status tt__evidence_judge(tt__rule_score *out, const tt__evidence *e, size_t 
     return TT_OK;
 }
 
-bool tt__evidence_score(tt__rule_score *out, const tt__evidence *e, size_t at, const tt__rule *r) {
+bool tt__evidence_score(tt__rule_score *out, const tt__evidence *e, size_t at, const tt__tuning_rule *r) {
     const group *g = &e->groups[at];
     *out = (tt__rule_score){0};
     for (size_t i = 0; i < g->n; i++)

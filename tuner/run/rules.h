@@ -25,7 +25,7 @@ const tt__problem *tt__evidence_group(const tt__evidence *e, size_t group);
 
 /* Makes the rule of a group, of at most `most` configurations. NULL: no configuration is better than the
  * default. */
-tt_status tt__evidence_rule(tt__rule **out, const tt__evidence *e, size_t group, int most);
+tt_status tt__evidence_rule(tt__tuning_rule **out, const tt__evidence *e, size_t group, int most);
 
 /* How much time rules take over the best configuration, on problems that they do not know. */
 typedef struct tt__rule_score {
@@ -46,6 +46,6 @@ tt_status tt__evidence_judge(tt__rule_score *out, const tt__evidence *e, size_t 
                              size_t folds);
 
 /* The same for a rule that is there, on the group's problems. False: it is for none of them. */
-bool tt__evidence_score(tt__rule_score *out, const tt__evidence *e, size_t group, const tt__rule *r);
+bool tt__evidence_score(tt__rule_score *out, const tt__evidence *e, size_t group, const tt__tuning_rule *r);
 
 #endif

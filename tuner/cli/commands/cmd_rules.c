@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "db/exchange/recording.h"
 #include "db/field.h"
 #include "dispatch/shipped.h"
@@ -17,6 +18,8 @@ typedef struct making {
     const tt__cli_args *args;
     tt__template_set templates;
     tt__gpu gpu;
+    tt__store *store; /* NULL: the trials are of recordings */
+    int64_t gpu_id;
     tt__evidence *evidence;
     tt__table table;
     size_t n;
@@ -52,8 +55,6 @@ out:
 }
 
 static tt_status read_evidence(making *m) {
-    tt__store *store = NULL;
-    int64_t gpu_id;
     tt_status status;
     TT_GOTO(tt__template_set_open(&m->templates, m->args->templates, m->args->n_templates));
     TT_GOTO(tt__evidence_open(&m->evidence, &m->templates, &m->gpu));
@@ -61,11 +62,10 @@ static tt_status read_evidence(making *m) {
         TT_GOTO(add_recording(m, m->args->files[i], i == 0));
     if (m->args->n_files)
         goto out;
-    TT_GOTO(tt__cli_store_open(&store, m->args, TT__STORE_READ_ONLY));
-    TT_GOTO(tt__store_find_gpu(store, m->args->gpu ? m->args->gpu : "", &m->gpu, &gpu_id));
-    TT_GOTO(tt__evidence_add(m->evidence, store, gpu_id, m->args->op, false));
+    TT_GOTO(tt__cli_store_open(&m->store, m->args, TT__STORE_UPDATE));
+    TT_GOTO(tt__store_find_gpu(m->store, m->args->gpu ? m->args->gpu : "", &m->gpu, &m->gpu_id));
+    TT_GOTO(tt__evidence_add(m->evidence, m->store, m->gpu_id, m->args->op, false));
 out:
-    tt__store_close(&store);
     return status;
 }
 
@@ -93,13 +93,13 @@ static void add_row(making *m, const char *name, int n_configs, const tt__rule_s
 }
 
 /* The rule of a group, and what it loses. NULL: there is none. */
-static tt_status make(making *m, size_t at, tt__rule **rule, tt__rule_score *score) {
+static tt_status make(making *m, size_t at, tt__tuning_rule **rule, tt__rule_score *score) {
     const int most = m->args->configs ? (int)m->args->configs : TT__RULE_CONFIGS_MAX;
     TT_TRY(tt__evidence_rule(rule, m->evidence, at, most));
     return tt__evidence_judge(score, m->evidence, at, most, (size_t)m->args->folds);
 }
 
-static tt_status take_shipped(making *m, size_t at, tt__rule **rule, tt__rule_score *score) {
+static tt_status take_shipped(making *m, size_t at, tt__tuning_rule **rule, tt__rule_score *score) {
     for (size_t i = 0; i < tt__n_shipped_rules && !*rule; i++) {
         if (!tt__same_gpu(&tt__shipped_rules[i].gpu, &m->gpu) && !m->args->other_gpus)
             continue;
@@ -112,7 +112,7 @@ static tt_status take_shipped(making *m, size_t at, tt__rule **rule, tt__rule_sc
 
 static tt_status judge(making *m, size_t at) {
     tt__rule_score score = {0};
-    tt__rule *rule = NULL;
+    tt__tuning_rule *rule = NULL;
     tt__str name = {0};
     tt_status status;
     TT_GOTO((m->args->shipped ? take_shipped : make)(m, at, &rule, &score));
@@ -124,6 +124,8 @@ static tt_status judge(making *m, size_t at) {
         m->n++;
         tt__str_add(&m->written, "\n");
         tt__rule_write(&m->written, rule);
+        if (m->store && !m->args->shipped)
+            status = tt__store_rule_put(m->store, m->gpu_id, rule, tt__unix_ms());
     }
 out:
     tt__rule_free(&rule);
@@ -170,6 +172,7 @@ static int run(const tt__cli_args *args) {
                m.gpu.name);
         status = tt__table_show(&m.table);
     }
+    tt__store_close(&m.store);
     tt__evidence_close(&m.evidence);
     tt__template_set_close(&m.templates);
     tt__table_free(&m.table);
@@ -206,7 +209,8 @@ const tt__cli_command tt__cmd_rules = {
     .summary = "what rules lose on problems that were never measured",
     .notes = "A rule says which of a few configurations suits a problem that nobody measured. This makes the "
              "rules of\n"
-             "recordings, or of the store, and judges them on problems left out. It needs no GPU.\n"
+             "recordings, or of the store, which keeps them, and judges them on problems left out. It needs "
+             "no GPU.\n"
              "\n"
              "Example:\n"
              "  tune rules recordings/h200*.json*\n",

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""check_rules.py TUNE ROOT: rules of recordings and of a store, from trials to answers, locks and exports."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+tune, root = os.path.realpath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+os.environ |= {"XDG_DATA_HOME": folder.name, "TILETUNE_SYSTEM_DB": "", "CUDA_VISIBLE_DEVICES": ""}
+os.environ.pop("TILETUNE_DB", None)
+H200, H100 = root / "recordings/h200.json", root / "recordings/h100.json"
+RANDOM = root / "recordings/h200-random-16byte.json.gz"
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([tune, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == code, (arguments, done)
+    return done
+
+
+def fails(words, *arguments, code=2):
+    assert words in run(*arguments, code=code).stderr, (words, run(*arguments, code=code))
+
+
+fails("--other-gpus", "rules", H200, H100)
+fails("at most 8", "rules", H200, "--configs", 9)
+fails("two problems at least", "rules", H200, "--op", "axpby", code=1)
+fails("no rule for these problems", "rules", H200, "--op", "copy", "--shipped", code=1)
+fails("/none.json", "rules", "/none.json", code=1)
+
+# What is left out is lost more than what is known, and both less than the default.
+row = re.compile(r"transpose, elem_size=16 +(\d) +(\d+) +([\d.]+)% +([\d.]+)% +([\d.]+)%")
+left, known = (row.search(run("rules", RANDOM, "--op", "transpose", *more).stdout) for more in ((), ("--shipped",)))
+assert int(left[1]) <= 8 and left[2] == known[2] == "10", (left, known)
+assert float(known[3]) <= float(left[3]) < float(left[5]), (left, known)
+few = row.search(run("rules", RANDOM, "--op", "transpose", "--configs", 2, "--folds", 3, "--output", "two.rules").stdout)
+assert few[1] == "2" and open("two.rules").read().count("\nconfig ") == 2, few
+
+# A store keeps its rules, and so do its exports, its locks and what is merged.
+run("--device", f"replay:{H200}", "--sizes", "1024,2048,4096", "--effort", "exhaustive", "--db", "s.db", "--quiet")
+best = ("best", "--gpu", "h200", "--size", 3000)
+assert "from           what comes with tiletune" in run(*best, "--db", "s.db").stdout
+run("rules", "--db", "s.db", "--op", "transpose")
+run("lock", "--db", "s.db", "--output", "lock.db")
+run("export", "--gpu", "h200", "--db", "s.db", "--output", "s.json")
+run("import", "s.json", "--db", "imported.db")
+run("merge", "merged.db", "s.db")
+for db in "s.db", "imported.db", "merged.db":
+    said = run(*best, "--db", db).stdout
+    assert "match          rule: not measured; chosen by what 3 other problems took" in said and "from           your store" in said, said
+fails("has no winner", *best, "--lock", "lock.db", code=1)
+assert "is whole" in run("check", "--db", "merged.db").stdout
+assert "match          exact" in run("best", "--gpu", "h200", "--size", 4096, "--db", "s.db").stdout
+print("rules are made, judged, kept and carried")
