@@ -34,10 +34,12 @@ def make(path, problems, configs):
                    (id, ",".join(f"{k}={v}" for k, v in settings.items()), r, c, 8.0 * r * c))
         db.executemany("INSERT INTO value VALUES (?, ?, ?, ?)", ((id, at, k, v) for at, (k, v) in enumerate(settings.items())))
     for stage, most in ((0, configs), (1, min(configs, 3))):
-        db.execute(COUNT + ", c (k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM c WHERE k + 1 < :most) INSERT INTO trial SELECT"
+        db.execute(COUNT + ", c (k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM c WHERE k + 1 < :most) INSERT INTO trial"
+                   " (problem_id, stage, config_id, run_id, at_ms, status, time, compile_us, regs, samples, reason, weight, limit_s) SELECT"
                    " i + 1, :stage, k + 1, 1, k, 0, 100000 + 17 * i + 100 * k, 40000, 32, :samples, NULL, 1.0, 0.0 FROM n, c",
                    n | {"stage": stage, "most": most, "samples": SAMPLES})
-    db.execute("INSERT INTO winner SELECT 1, id, 1, 1, 10.0, 9.5, 0.95, 1.1, :k, 0, 1790000000000 FROM problem", {"k": configs})
+    db.execute("INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us, copy_fraction, speedup_vs_default,"
+               " trials, failed, unix_ms) SELECT 1, id, 1, 1, 10.0, 9.5, 0.95, 1.1, :k, 0, 1790000000000 FROM problem", {"k": configs})
     db.execute(f"PRAGMA application_id = {0x54547531}")
     db.execute(f"PRAGMA user_version = {version}")
     db.commit()
