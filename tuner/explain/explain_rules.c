@@ -165,7 +165,7 @@ static double shared_atomics(const tt__explain_facts *f) {
 
 static double guess_shared_atomics(const tt__explain_facts *f) {
     const tt__sass *s = &f->counted.sass;
-    return s->shared_cas > 0 || of_code(f, s->shared_atomics) > 0.1 ? 0.8 : 0;
+    return tt__m_copies(f) > 2 && (s->shared_cas > 0 || of_code(f, s->shared_atomics) > 0.1) ? 0.8 : 0;
 }
 
 static double divergent(const tt__explain_facts *f) {
@@ -232,9 +232,10 @@ static double uneven_warps(const tt__explain_facts *f) {
 }
 
 static double atomic_adds(const tt__explain_facts *f) {
-    return tt__m_atomics(f) < 0.05
-               ? 0
-               : tt__m_waits_for_memory(f) * fmax(tt__m_atomics(f), 1 - 1 / tt__m_slices(f));
+    double share = tt__m_atomics(f);
+    return share < 0.05 ? 0
+                        : tt__m_waits_for_memory(f) * fmax(share, 1 - 1 / tt__m_slices(f)) *
+                              tt__m_clamp(1 - tt__m_dram_use(f));
 }
 
 static double guess_atomics(const tt__explain_facts *f) {
@@ -243,8 +244,9 @@ static double guess_atomics(const tt__explain_facts *f) {
     return share > 0.2 && tt__m_copies(f) > 2 ? 0.9 : 0;
 }
 
+/* Loads wait behind atomics, too. */
 static double latency(const tt__explain_facts *f) {
-    return tt__m_idle(f) * tt__m_waits(f, TT__C_STALL_LONG) * f->occupancy;
+    return lost(f, TT__C_STALL_LONG) * f->occupancy * tt__m_clamp(1 - atomic_adds(f));
 }
 
 static double guess_latency(const tt__explain_facts *f) {
@@ -434,6 +436,11 @@ static double guess_sleep(const tt__explain_facts *f) {
     return f->counted.sass.sleeps > 0 && tt__m_copies(f) > 3 ? 0.9 : 0;
 }
 
+static double branch_bound(const tt__explain_facts *f) {
+    double cbu = pipe(f, TT__C_PIPE_CBU);
+    return fmax(cbu > used_up ? cbu : 0, lost(f, TT__C_STALL_BRANCH));
+}
+
 static double store_drain(const tt__explain_facts *f) {
     return 0.9 * lost(f, TT__C_STALL_DRAIN);
 }
@@ -548,10 +555,6 @@ static double guess_special(const tt__explain_facts *f) {
                                                 : 0; /* one takes as long as eight others */
 }
 
-static double branch_bound(const tt__explain_facts *f) {
-    return fmax(pipe(f, TT__C_PIPE_CBU), lost(f, TT__C_STALL_BRANCH));
-}
-
 static double pipe_bound(const tt__explain_facts *f) {
     return tt__m_waits(f, TT__C_STALL_MATH);
 }
@@ -625,6 +628,7 @@ static const tt__rule rules[] = {
     FAULT("shared_latency", shared_latency, NULL, tt__say_shared_latency, TT__C_STALL_SHORT, TT__C_ISSUED),
     FAULT("fences", fences, guess_fences, tt__say_fences, TT__C_STALL_MEMBAR, TT__C_ISSUED),
     FAULT("sleeping", sleeping, guess_sleep, tt__say_sleep, TT__C_STALL_SLEEPING, TT__C_ISSUED),
+    FAULT("branch_bound", branch_bound, NULL, tt__say_branches, TT__C_PIPE_CBU, TT__C_STALL_BRANCH),
     FAULT("store_drain", store_drain, NULL, tt__say_drain, TT__C_STALL_DRAIN, TT__C_ISSUED),
     FAULT("lsu_queue", lsu_queue, NULL, tt__say_lsu_queue, TT__C_STALL_LG, TT__C_ISSUED),
     FAULT("shared_queue", shared_queue, NULL, tt__say_shared_queue, TT__C_STALL_MIO, TT__C_ISSUED),
@@ -640,7 +644,6 @@ static const tt__rule rules[] = {
     LIMIT("multiply_bound", multiply_bound, NULL, tt__say_multiply, TT__C_PIPE_FMAHEAVY, TT__C_PIPE_FMA),
     LIMIT("fp16_bound", fp16_bound, NULL, tt__say_fp16, TT__C_PIPE_FP16),
     LIMIT("special_bound", special_bound, guess_special, tt__say_special, TT__C_PIPE_XU),
-    LIMIT("branch_bound", branch_bound, NULL, tt__say_branches, TT__C_PIPE_CBU, TT__C_STALL_BRANCH),
     LIMIT("lsu_bound", lsu_bound, NULL, tt__say_lsu, TT__C_PIPE_LSU),
     LIMIT("constant_bound", constant_bound, NULL, tt__say_constant_bound, TT__C_PIPE_ADU),
     LIMIT("texture_bound", texture_bound, NULL, tt__say_textures, TT__C_PIPE_TEX),
