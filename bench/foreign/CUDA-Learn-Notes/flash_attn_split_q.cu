@@ -12,7 +12,8 @@
 //@ param     columns 2 4 8 16 as template
 //@ param     stages 1 2 as template
 //@ param     pad 0 8 16 as template
-//@ where     16 * warps >= 8 * columns OR columns = 16
+//@ where     columns <= 4 * warps AND warps <= 2 * columns
+//@ where     n % (8 * columns) = 0
 //@ block     32 * warps
 //@ grid      ceil_div(n, 16 * warps), batch * heads
 //@ shared    (16 * warps + (stages + 1) * 8 * columns) * (64 + pad) * 2
