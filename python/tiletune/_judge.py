@@ -23,13 +23,14 @@ def _file(folder: str, name: str, kernel: str | os.PathLike[str]) -> str:
 
 def judge(reference: str | os.PathLike[str], *candidates: str | os.PathLike[str],
           problem: str | None = None, against: str | os.PathLike[str] | None = None,
-          device: int = 0) -> dict[str, Any]:
+          db: str | os.PathLike[str] | None = None, device: int = 0) -> dict[str, Any]:
     """Are the candidates right, and faster than the reference's kernel? Kernels are texts, or paths that end in .cu.
 
     >>> tiletune.judge(open("softmax.cu").read(), text, problem="rows=4096,cols=1024")["verdict"]
     'faster'
 
-    The answer is the object that `tune judge --json` prints (docs/judge.md).
+    The answer is the object that `tune judge --json` prints (docs/judge.md). Times are compared with those of the kernel
+    `against`. "winner" stands for the reference with the configuration that is stored for it, in `db` or the usual store.
     """
     if not candidates:
         raise InvalidError("judge: no candidate, expected the text or the path of at least one kernel")
@@ -41,7 +42,9 @@ def judge(reference: str | os.PathLike[str], *candidates: str | os.PathLike[str]
         if problem is not None:
             command += ["--problem", problem]
         if against is not None:
-            command += ["--against", _file(folder, "against.cu", against)]
+            command += ["--against", "winner" if against == "winner" else _file(folder, "against.cu", against)]
+        if db is not None:
+            command += ["--db", os.fspath(db)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode in _ANSWERS and done.stdout.startswith("{"):
         return json.loads(done.stdout)

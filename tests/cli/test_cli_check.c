@@ -58,6 +58,42 @@ static void test_constants_that_stay_zero(void **state) {
         }
 }
 
+/* A __device__ variable is a table if the code only reads it. */
+static void test_tables_that_stay_zero(void **state) {
+    (void)state;
+    static const struct {
+        const char *global, *use, *says; /* NULL: no warning */
+    } cases[] = {
+        {"__device__ float table[4];", "x[i] = table[i & 3];",
+         "a __device__ array table, which nothing fills"},
+        {"__device__ float table[2][4];", "x[i] = 2 * table[0][i & 3] + 1;", "array table,"},
+        {"static __device__ int scale;", "if (scale == 3 && scale) x[i] = 1;", "array scale,"},
+        {"namespace n { __device__ float table[4]; }", "x[i] = n::table[i & 3];", "array table,"},
+        {"__device__ float table[4] = {1};", "x[i] = table[i & 3];", NULL},
+        {"__device__ float old[64];", "x[i] = old[i]; old[i] = 2;", NULL},
+        {"__device__ float old[64];", "x[i] = old[i]; old[i] += 2;", NULL},
+        {"__device__ int n[64];", "x[i] = n[i]++;", NULL},
+        {"__device__ int n[64];", "x[i] = atomicAdd(&n[i], 1);", NULL},
+        {"__device__ int n[64];", "x[i] = atomicAdd(n + i, 1);", NULL},
+        {"__device__ unsigned n;", "x[i] = atomicAdd(&n, 1);", NULL},
+        {"__device__ unsigned n;", "if (x[i] == 7) n = 2; x[i] = n;", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char code[512];
+        run_result r;
+        snprintf(code, sizeof code,
+                 "%s\nextern \"C\" __global__ void k(float *x) { int i = threadIdx.x; %s }\n",
+                 cases[i].global, cases[i].use);
+        write_kernel("", code);
+        if (!check_compiled(&r, ""))
+            return;
+        assert_code(&r, 0);
+        if (cases[i].says ? !strstr(r.out, cases[i].says) : !!strstr(r.out, "__device__ array"))
+            fail_msg("%s %s: %s", cases[i].global, cases[i].use, r.out);
+        run_free(&r);
+    }
+}
+
 /* The line of a constant may be wrong in its length, or in its type. */
 static void test_constants_of_another_length(void **state) {
     (void)state;
@@ -164,9 +200,9 @@ static void test_what_is_not_launched(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constants_that_stay_zero), cmocka_unit_test(test_constants_of_another_length),
-        cmocka_unit_test(test_what_is_unused),           cmocka_unit_test(test_what_changes_nothing),
-        cmocka_unit_test(test_what_is_not_launched),
+        cmocka_unit_test(test_constants_that_stay_zero),    cmocka_unit_test(test_tables_that_stay_zero),
+        cmocka_unit_test(test_constants_of_another_length), cmocka_unit_test(test_what_is_unused),
+        cmocka_unit_test(test_what_changes_nothing),        cmocka_unit_test(test_what_is_not_launched),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

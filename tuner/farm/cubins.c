@@ -4,7 +4,9 @@
 #include "tuner/farm/cubins.h"
 
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/grow.h"
@@ -142,6 +144,74 @@ void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *rea
     tt__copy(cubin->reason, sizeof cubin->reason, reason);
 }
 
+/* Behind the elements `[i][k]` of an array. */
+static const char *after_elements(const char *at) {
+    while (*(at += strspn(at, " \t\r\n")) == '[')
+        for (int depth = 0; *at; at++) {
+            depth += *at == '[' ? 1 : *at == ']' ? -1 : 0;
+            if (depth == 0) {
+                at++;
+                break;
+            }
+        }
+    return at;
+}
+
+/* Does the code change what this occurrence of a variable names, or may it pass its address on? */
+static bool may_write(const char *text, const char *name, size_t n, bool is_array) {
+    const char *before = name, *next = after_elements(name + n);
+    while (before > text && strchr(" \t\r\n(", before[-1]))
+        before--;
+    if (before > text && (before[-1] == '&' || (before - text > 1 && (!strncmp(before - 2, "++", 2) ||
+                                                                      !strncmp(before - 2, "--", 2)))))
+        return !(before - text > 1 && before[-2] == '&'); /* && is no address */
+    if (is_array && next == name + n + strspn(name + n, " \t\r\n"))
+        return true; /* the whole array */
+    return (*next == '=' && next[1] != '=') || strncmp(next, "++", 2) == 0 || strncmp(next, "--", 2) == 0 ||
+           (*next && strchr("+-*/%&|^", *next) && next[1] == '=') || strncmp(next, "<<=", 3) == 0 ||
+           strncmp(next, ">>=", 3) == 0 || *next == '.' || strncmp(next, "->", 2) == 0;
+}
+
+/* Is a __device__ variable a table: read, and never written by the code? */
+static bool is_table(const char *text, const char *name, size_t n, bool is_array) {
+    static const char word[] = "__device__";
+    bool read = false;
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at += n) {
+        if ((at > text && tt__is_word_char(at[-1])) || tt__is_word_char(at[n]))
+            continue;
+        const char *statement = at;
+        while (statement > text && !strchr(";{}", statement[-1]))
+            statement--;
+        const char *declared = strstr(statement, word);
+        if (declared && declared < at) {
+            const char *end = after_elements(at + n);
+            if (*end == ';' || *end == ',')
+                continue;
+            return false; /* it has a value, or is something else */
+        }
+        if (may_write(text, at, n, is_array))
+            return false;
+        read = true;
+    }
+    return read;
+}
+
+/* Nothing but the code can fill a __device__ variable. */
+static void find_tables(tt__str *out, const tt__template *t, const void *image, size_t size) {
+    tt__cubin_variable v;
+    for (size_t at = 0; t->own && tt__cubin_next_variable(&v, TT__CUBIN_GLOBALS, image, size, &at);) {
+        char name[TT__NAME_MAX];
+        size_t n;
+        const char *plain = tt__cubin_plain_name(v.name, &n);
+        if (!v.zero || n >= sizeof name || strncmp(v.name, "_ZZ", 3) == 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)n, plain);
+        if (is_table(t->source, name, n, v.bytes > sizeof(double)))
+            tt__str_addf(out, "%sthe code reads a __device__ array %s, which nothing fills: it stays zero",
+                         out->len ? "\n" : "", name);
+    }
+}
+
 void tt__cubins_unfilled(tt__str *out, const tt__template *t, const void *image, size_t size) {
     tt__cubin_variable c;
     size_t n;
@@ -157,6 +227,7 @@ void tt__cubins_unfilled(tt__str *out, const tt__template *t, const void *image,
                          "zero",
                          out->len ? "\n" : "", (int)n, name);
     }
+    find_tables(out, t, image, size);
 }
 
 /* ---- Storing ------------------------------------------------------------------------------------------- */

@@ -89,7 +89,7 @@ tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const t
 tt_status tt__cubins_save(tt__cubins *c, bool now);
 
 /* Appends a line for each __constant__ array that the code of the user's template leaves zero, and that no
- * `constant` line fills. */
+ * `constant` line fills; and for each __device__ variable that is read and never written. */
 void tt__cubins_unfilled(tt__str *out, const tt__template *t, const void *image, size_t size);
 
 #endif
