@@ -219,9 +219,10 @@ static tt_kernel *scale_file(tt_ctx *ctx, const char *remark) {
     tt_kernel *kernel;
     tt__str text = {0};
     tt__str_addf(&text,
-                 "// %s\n//@ kernel scale\n//@ problem n 1000\n//@ buffer y f32 n out\n//@ param X 1 2 3\n"
+                 "//@ kernel scale\n//@ problem n 1000\n//@ buffer y f32 n out\n//@ param X 1 2 3\n"
                  "//@ block 32\n//@ grid X\n//@ args y\n//@ default X=1\n//@ reference r\n//@ block 32\n"
-                 "//@ grid 1\n//@ args y\nextern \"C\" void scale(); void r();\n",
+                 "//@ grid 1\n//@ args y\nextern \"C\" void scale(); void r();\n"
+                 "static const char *const remark = \"%s\";\n",
                  remark);
     assert_ok(tt_kernel_open(&kernel, ctx, "scale.cu", tt__str_text(&text)));
     tt__str_free(&text);
