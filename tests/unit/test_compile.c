@@ -158,11 +158,15 @@ static void takes_whole_programs(void **state) {
         "int two() { return 2; }\n"
         "#if CUDA_VERSION < 12000 || CUDART_VERSION < 12000\n#error version\n#endif\n"
         "__global__ void k(float *p) { int yo = two(); *p = std::exp(*p) + yo; }\n"
+        "__global__ void waiting(float *p) {\n#if __CUDA_ARCH__ >= "
+        "900\ncudaGridDependencySynchronize();\n"
+        "cudaTriggerProgrammaticLaunchCompletion();\n#endif\n}\n"
         "torch::Tensor run(torch::Tensor x) { k<<<1, 1>>>(x.data_ptr<float>()); return x; }\n"
         "PYBIND11_MODULE(name, m) { m.def(\"run\", &run); }\n";
     tt__str cubin = {0};
     if (tt__nvrtc_compile(&cubin, "program.cu", source,
-                          TT__KERNEL "k\0" TT__KERNEL "textured\0" TT__USERS "k textured", 3, CC) != TT_OK)
+                          TT__KERNEL "k\0" TT__KERNEL "textured\0" TT__USERS "k textured waiting", 3,
+                          CC) != TT_OK)
         fail_msg("%s", tt_last_error());
     tt__str_free(&cubin);
 }
