@@ -464,6 +464,17 @@ static tt_status check_default(const query *q) {
 
 /* ---- A rule -------------------------------------------------------------------------------------------- */
 
+/* A problem that the choice was measured for. */
+static void measured_problem(tt__problem *out, const query *q, const tt__tuning_rule *r, int choice) {
+    size_t at = 0;
+    while (at + 1 < r->n_points && isnan(r->points[at].losses[choice]))
+        at++;
+    *out = *q->problem;
+    for (int i = 0; i < r->n_axes; i++)
+        if (tt__problem_setting(out, r->axes[i].name))
+            tt__problem_set(out, r->axes[i].name, r->points[at].values[i]);
+}
+
 /* The rule's choice, which may be the default. */
 static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__candidate *out, bool *yes) {
     tt__trial trial;
@@ -483,7 +494,12 @@ static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__
     tt__copy(w.kernel, sizeof w.kernel, c->kernel);
     tt__copy(w.hash, sizeof w.hash, c->hash);
     tt__copy(w.config, sizeof w.config, c->config);
-    return legal(q, &w, false, out, yes);
+    TT_TRY(legal(q, &w, false, out, yes));
+    if (*yes) {
+        measured_problem(&w.problem, q, r, choice);
+        TT_TRY(is_covered(q, &w, out, yes));
+    }
+    return TT_OK;
 }
 
 /* Asks the first layer that has a rule for such problems. */

@@ -55,4 +55,12 @@ for db in "s.db", "imported.db", "merged.db":
 fails("has no winner", *best, "--lock", "lock.db", code=1)
 assert "is whole" in run("check", "--db", "merged.db").stdout
 assert "match          exact" in run("best", "--gpu", "h200", "--size", 4096, "--db", "s.db").stdout
+
+# A run keeps one.
+done = run("--device", f"replay:{H200}", "--sizes", "1024,4096", "--db", "run.db", "--configs", 2, "--effort", "quick")
+assert "the store has 1 rule for other problems" in done.stderr, done
+assert "chosen by what 2 other problems took" in run(*best, "--db", "run.db").stdout
+fails("at most 8", "--device", f"replay:{H200}", "--sizes", 1024, "--db", "run.db", "--configs", 9)
+fails("give --db, too", "--device", f"replay:{H200}", "--sizes", 1024, "--configs", 2)
+fails("only one problem is known", "--device", f"replay:{H200}", "--sizes", 1024, "--db", "one.db", "--configs", 2, code=1)
 print("rules are made, judged, kept and carried")

@@ -332,7 +332,7 @@ static void test_only(void **state) {
                  named ? " --template " TT_SOURCE_DIR "/tests/fault/faulty.cu" : "", named ? " --json" : "");
         run_tune_faulty(&r, "", line);
         assert_code(&r, 0);
-        assert_has(&r, r.out, named ? "\"match\":\"exact\"" : "match          default");
+        assert_has(&r, r.out, named ? "\"match\":\"exact\"" : "match          other-gpu");
         run_free(&r);
     }
     for (int quiet = 0; quiet < 2; quiet++) {

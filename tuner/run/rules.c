@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "dispatch/ladder.h"
 #include "kernel/load/builtin.h"
@@ -612,4 +613,36 @@ bool tt__evidence_score(tt__rule_score *out, const tt__evidence *e, size_t at, c
         if (tt__rule_is_for(r, &e->problems[g->problems[i]].problem))
             count(out, e, &e->problems[g->problems[i]], r);
     return out->n > 0;
+}
+
+/* ---- Keeping ------------------------------------------------------------------------------------------- */
+
+static tt_status keep(size_t *n, tt__store *store, int64_t gpu_id, tt__evidence *e, int most) {
+    size_t groups;
+    TT_TRY(tt__evidence_groups(&groups, e));
+    for (size_t i = 0; i < groups; i++) {
+        tt__tuning_rule *rule;
+        TT_TRY(tt__evidence_rule(&rule, e, i, most));
+        tt_status status = rule ? tt__store_rule_put(store, gpu_id, rule, tt__unix_ms()) : TT_OK;
+        *n += rule != NULL;
+        tt__rule_free(&rule);
+        TT_TRY(status);
+    }
+    return TT_OK;
+}
+
+tt_status tt__rules_keep(size_t *n, tt__store *store, const char *gpu_name, const tt__template_set *templates,
+                         const char *op, int most) {
+    tt__evidence *e = NULL;
+    tt__gpu gpu;
+    int64_t gpu_id;
+    tt_status status;
+    *n = 0;
+    TT_GOTO(tt__store_find_gpu(store, gpu_name, &gpu, &gpu_id));
+    TT_GOTO(tt__evidence_open(&e, templates, &gpu));
+    TT_GOTO(tt__evidence_add(e, store, gpu_id, op, false));
+    TT_GOTO(keep(n, store, gpu_id, e, most));
+out:
+    tt__evidence_close(&e);
+    return status;
 }

@@ -48,4 +48,9 @@ tt_status tt__evidence_judge(tt__rule_score *out, const tt__evidence *e, size_t 
 /* The same for a rule that is there, on the group's problems. False: it is for none of them. */
 bool tt__evidence_score(tt__rule_score *out, const tt__evidence *e, size_t group, const tt__tuning_rule *r);
 
+/* Makes the rules of an operation from all that the store knows of a GPU, and keeps them there. *n counts the
+ * rules. */
+tt_status tt__rules_keep(size_t *n, tt__store *store, const char *gpu, const tt__template_set *templates,
+                         const char *op, int most);
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/problem.h"
 #include "api/tune.h"
 #include "base/grow.h"
 #include "base/json.h"
@@ -16,6 +17,7 @@
 #include "tuner/cli/shell/problems.h"
 #include "tuner/cli/shell/running.h"
 #include "tuner/cli/shell/table.h"
+#include "tuner/run/rules.h"
 
 /* ---- --shard: the part of the problems that one job of a cluster tunes ------------------------------------
  */
@@ -371,12 +373,11 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
         printf("\" says why they failed\n");
         return;
     }
-    const char *next =
-        !noted ? "\"tune doctor\" says what is missing; --verbose shows what compilers print"
-        : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
-        : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
-        : op_named          ? "tt_plan_create launches it in a program (docs/guide.md)"
-                            : "tt_transpose launches it in a program (docs/guide.md)";
+    const char *next = !noted ? "\"tune doctor\" says what is missing; --verbose shows what compilers print"
+                       : args->kernel_file ? "tt_kernel_open launches it in a program (docs/guide.md)"
+                       : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
+                       : op_named          ? "tt_plan_create launches it in a program (docs/guide.md)"
+                                           : "tt_transpose launches it in a program (docs/guide.md)";
     if (args->replay && noted && !strchr(args->replay, '*'))
         print_report_command(args);
     else
@@ -488,6 +489,23 @@ static tt_status tune_asked(call *c, tt_ctx *ctx, const tt_tune_opts *opts) {
     return status;
 }
 
+/* --configs: a rule for other problems of the operation. */
+static tt_status keep_rules(const call *c, tt_ctx *ctx, const tt_problem *problem) {
+    tt__question q;
+    size_t n;
+    TT_TRY(tt__question_of(&q, ctx, problem));
+    TT_TRY(tt__rules_keep(&n, ctx->store, c->report->gpu, q.templates, q.problem.op, (int)c->args->configs));
+    if (n == 0)
+        return tt__fail(
+            TT_E_NO_WINNER,
+            "--configs %lld: no rule, since the default is the fastest or only one problem is known",
+            (long long)c->args->configs);
+    if (!c->args->quiet)
+        fprintf(stderr, "tune: the store has %s for other problems\n",
+                tt__cli_count((int64_t)n, "rule").text);
+    return TT_OK;
+}
+
 static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     call *c = user;
     if (c->asked)
@@ -498,6 +516,8 @@ static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     const size_t n = take_shard(c->args, problems.items, problems.n, &how);
     if (status == TT_OK && n)
         status = tt__tune_and(&c->report, ctx, problems.items, n, opts, &how, NULL);
+    if (status == TT_OK && n && c->args->configs)
+        status = keep_rules(c, ctx, &problems.items[0]);
     tt__cli_problems_close(&problems);
     return status;
 }
@@ -609,6 +629,12 @@ static tt_status check(const tt__cli_args *args) {
     TT_TRY(tt__sharing_check_output(args, args->trace));
     if (args->by_configuration && !args->n_shards)
         return tt__fail(TT_E_INVALID, "--shard-by says what --shard divides: give --shard K/N, too");
+    if (args->configs > TT__RULE_CONFIGS_MAX)
+        return tt__fail(TT_E_INVALID, "--configs %lld: a rule has at most %d", (long long)args->configs,
+                        TT__RULE_CONFIGS_MAX);
+    if (args->configs && (args->collected || args->stale || args->n_shards || (args->replay && !args->db)))
+        return tt__fail(TT_E_INVALID, "--configs makes a rule of the problems that are named, in a store: %s",
+                        args->replay ? "give --db, too" : "leave --collected, --stale and --shard out");
     if (args->objective != TT__OBJECTIVE_TIME && args->replay)
         return tt__fail(TT_E_INVALID, "a recording has no energies: leave --objective out, or name a device");
     if (args->collected)
@@ -685,6 +711,9 @@ static const tt__cli_option options[] = {
     TT__SET("shard-by", "problem|configuration", set_shard_by,
             "what --shard divides: the problems, or each search space"),
     TT__OPTS_SEARCH,
+    TT__READ("configs", "K", tt__cli_read_count, configs,
+             "keep a rule of at most K configurations, at most 8, for\nproblems of the operation that are "
+             "not tuned"),
     TT__WORD(
         "objective", "time|energy|edp", "time energy edp", tt__cli_set_objective,
         "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
