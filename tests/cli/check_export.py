@@ -257,6 +257,8 @@ def check_values(kernels):
     launch, = winner["launches"]
     assert winner["n"] == 1000 and launch["kernel"] == "saxpy" and "-DELEM_SIZE=4" in winner["options"]
     assert [a["name"] for a in winner["arguments"]] == ["x", "y", "a"] and winner["arguments"][0]["bytes"] == 4000
+    looped, = json.loads(run(tune, "export", "--db", "store.db", "--kernel", kernels["loop"], "--format", "json"))["winners"]
+    assert [(step["times"], step.get("together")) for step in looped["launches"]] == [(5, None), (5, 1)], looped
     run(tune, *one, "header", "--output", "saxpy_n.h")
     names = sorted(name for name in winner["config"] if f"-D{name}=" in " ".join(winner["options"]))
     assert names and "PER_SM" in winner["config"] and "PER_SM" not in names  # an argument of the kernel

@@ -99,7 +99,7 @@ def members(rule, at):
 
 # What needs a power meter, counters, clusters, a failed search or an estimated space. Other tests look at them.
 ELSEWHERE = re.compile(r"check\.estimated|explain\.(why_no_energy|configs\.(celsius|idle_watts|joules|instructions))|"
-                       r"export\.winners\.launches\.(cooperative|cluster)|report\.(changes|gpus\.problems)\.(unverified|warm|energies)|report\.gpus\.unsolved")
+                       r"export\.winners\.launches\.(cooperative|cluster|together)|report\.(changes|gpus\.problems)\.(unverified|warm|energies)|report\.gpus\.unsolved")
 
 
 def run(*arguments, host=False, codes=(0,)):

@@ -35,6 +35,8 @@ static void write_launches(tt__json *j, const tt__exported *x) {
         write_three(j, "block", p->block);
         tt__json_int(j, "shared_bytes", p->shared_bytes);
         tt__json_int(j, "times", 1 + p->repeats);
+        if (p->joins) /* it is in the loop of the launch above */
+            tt__json_int(j, "together", 1);
         if (p->cooperative)
             tt__json_int(j, "cooperative", 1);
         if (p->cluster[0])
