@@ -143,7 +143,7 @@ static void refuses_bad_files(void **state) {
         {"\"op\":\"transpose\"", "\"op\":\"k/n=1,\"", NULL},
         {"\"op\":\"transpose\"", "\"op\":\"k/n=1,n=-2\"", "op has n=-2"},
         {"\"op\":\"transpose\"", "\"op\":\"k/n=99999999999999999\"", "op has n=99999999999999999"},
-        {"\"op\":\"transpose\"", "\"op\":\"k/n=0\"", "n is 0"},
+        {"\"op\":\"transpose\"", "\"op\":\"k/n=-2\"", "op has n=-2"},
         {"\"op\":\"transpose\"",
          "\"op\":\"k/"
          "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1,l=1,m=1,n=1,o=1,p=1,q=1,r=1,s=1,t=1,u=1,v=1,w=1,x=1,y="
