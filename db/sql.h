@@ -175,6 +175,7 @@
         " copy_fraction = excluded.copy_fraction, speedup_vs_default = excluded.speedup_vs_default," \
         " trials = excluded.trials, failed = excluded.failed, unix_ms = excluded.unix_ms," \
         " bits = excluded.bits, batch_invariant = excluded.batch_invariant") \
+    X(WINNER_BATCH, "UPDATE winner SET batch_invariant = ?3 WHERE gpu_id = ?1 AND problem_id = ?2") \
     X(WINNER_GET, TT__SELECT_WINNER "WHERE w.gpu_id = ?1 AND w.problem_id = ?2") \
     X(WINNER_HAS, "SELECT 1 FROM gpu JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = ?2 WHERE ?1 IN (0, gpu.id) LIMIT 1") \
     X(WINNERS_OF_GPU, TT__SELECT_WINNER "WHERE w.gpu_id = ?1" TT__WINNER_ORDER) \

@@ -159,6 +159,9 @@ tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id,
 tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__winner *out,
                                bool *found);
 
+/* Says of a winner whether rows depend on their number (tt__winner.batch_invariant). */
+tt_status tt__store_winner_batch(tt__store *s, int64_t gpu_id, int64_t problem_id, int batch_invariant);
+
 /* Has a problem a winner on this GPU, or on any (gpu_id 0)? */
 tt_status tt__store_has_winner(tt__store *s, int64_t gpu_id, int64_t problem_id, bool *has);
 

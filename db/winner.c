@@ -46,6 +46,10 @@ tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id,
     return status;
 }
 
+tt_status tt__store_winner_batch(tt__store *s, int64_t gpu_id, int64_t problem_id, int batch_invariant) {
+    return tt__db_exec(s, TT__SQL_WINNER_BATCH, "iii", gpu_id, problem_id, (int64_t)batch_invariant);
+}
+
 tt_status tt__store_has_winner(tt__store *s, int64_t gpu_id, int64_t problem_id, bool *has) {
     int64_t one;
     TT_TRY(tt__db_int(s, &one, 0, TT__SQL_WINNER_HAS, "ii", gpu_id, problem_id));

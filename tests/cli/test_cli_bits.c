@@ -75,6 +75,23 @@ static void names_what_is_unstable(void **state) {
            "$TUNE --kernel atomic.cu --db a.db --same-bits");
 }
 
+/* Does a row change when rows are added? */
+static void measures_batches(void **state) {
+    (void)state;
+    expect(0, "tune: rows=24, cols=300: batch invariant: the first results are the same where rows is less",
+           "$TUNE --kernel " SUMS " --db i.db 2>&1");
+    expect(0, "\"batch_invariant\":1", "$TUNE --kernel " SUMS " --db i.db --json"); /* stored */
+    expect(0, ", batch invariant", "$TUNE show --kernel " SUMS " --db i.db");
+    expect(0, "",
+           "sed 's/cols + i\\]/cols + (i + gridDim.x) % cols]/' " SUMS
+           " >turned.cu && ! cmp -s turned.cu " SUMS);
+    expect(0, "not batch invariant: the first results are others where rows is 23",
+           "$TUNE --kernel turned.cu --db i.db 2>&1");
+    expect(0, "\"batch_invariant\":0", "$TUNE best --kernel turned.cu --db i.db --json");
+    expect(0, "", "sed '/batch/d' " SUMS " >none.cu");
+    expect(1, "", "$TUNE --kernel none.cu --db i.db 2>&1 | grep 'batch invariant'");
+}
+
 /* A recording has classes, too. */
 static void replays_classes(void **state) {
     (void)state;
@@ -125,13 +142,10 @@ static void knows_exact_results(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_classes),
-        cmocka_unit_test(elects_in_the_class),
-        cmocka_unit_test(names_what_is_unstable),
-        cmocka_unit_test(replays_classes),
-        cmocka_unit_test(measures_what_it_does_not_know),
-        cmocka_unit_test(says_what_is_wrong),
-        cmocka_unit_test(knows_exact_results),
+        cmocka_unit_test(finds_classes),          cmocka_unit_test(elects_in_the_class),
+        cmocka_unit_test(names_what_is_unstable), cmocka_unit_test(replays_classes),
+        cmocka_unit_test(measures_batches),       cmocka_unit_test(measures_what_it_does_not_know),
+        cmocka_unit_test(says_what_is_wrong),     cmocka_unit_test(knows_exact_results),
     };
     return cmocka_run_group_tests(tests, setup, run_leave);
 }

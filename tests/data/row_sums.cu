@@ -3,6 +3,7 @@
 //@ kernel    row_sums
 //@ problem   rows 24
 //@ problem   cols 300
+//@ batch     rows
 //@ buffer    x f32 rows * cols in uniform -1 1
 //@ buffer    y f32 rows out
 //@ param     THREADS 32 64 128

@@ -97,6 +97,8 @@ static const struct {
     {"shape n T", "6:13: T is a type, expected a number"},
     {"shape n half n half n", "6:25: more than 4 variables"},
     {"shape n\n//@ shape half", "7:5: a second `shape`, the first is in line 6"},
+    {"batch", "6:5: `batch` stands alone, expected: batch VARIABLE"},
+    {"batch rows", "6:11: found 'rows', expected a variable of the problem declared above"},
     {"near", "6:5: `near` stands alone, expected: near VARIABLE WEIGHT [same]"},
     {"near m 1", "6:10: found 'm', expected a variable of the problem declared above"},
     {"near n", "6:11: found '', expected a number"},

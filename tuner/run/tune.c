@@ -19,6 +19,7 @@
 #include "tuner/measure/measure.h"
 #include "tuner/run/devices.h"
 #include "tuner/run/driver.h"
+#include "tuner/run/batch.h"
 #include "tuner/run/neighbour.h"
 #include "tuner/run/tune.h"
 #include "tuner/search/foresee.h"
@@ -87,6 +88,8 @@ static tt_status tune_all(tuning *t) {
     t->report->n_results += s->n_ended;
     if (status == TT_OK && !t->question && !s->opts->replay && !s->call->stored && !s->call->part.of)
         status = tt__neighbours_verify(s);
+    if (status == TT_OK && !t->question && !s->opts->replay && !s->call->stored && !s->call->part.of)
+        status = tt__batches_measure(s, results);
     char why[1024];
     tt__copy_short(why, sizeof why, tt_last_error());
     tt_status ended = tt__store_run_end(s->store, s->run_id); /* else it seems to be under way for a day */

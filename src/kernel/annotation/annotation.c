@@ -348,6 +348,7 @@ static const struct {
     {"macros", tt__read_macros, ONCE, DECLARES, "macros variables"},
     {"shape", tt__read_shape, ONCE, DECLARES, "shape VARIABLE ..."},
     {"near", tt__read_near, OFTEN, DECLARES, "near VARIABLE WEIGHT [same]"},
+    {"batch", tt__read_batch, ONCE, DECLARES, "batch VARIABLE"},
     {"moves", tt__read_moves, ONCE, DECLARES, "moves bytes | moves ROWS, COLUMNS, LEADING_DIMENSION"},
     {"sample", tt__read_sample, OFTEN, DECLARES, "sample VARIABLE=VALUE ..."},
     {"prefer", tt__read_prefer, ONCE, DECLARES, "prefer TEMPLATE ..."},

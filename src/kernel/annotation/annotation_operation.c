@@ -172,6 +172,13 @@ tt_status tt__read_near(tt__reader *r, tt__span rest) {
     return v->same || rest.n == 0 ? TT_OK : FAIL(r, rest.at, "found '%.*s', expected: same", SHOW(rest));
 }
 
+tt_status tt__read_batch(tt__reader *r, tt__span rest) {
+    int i;
+    TT_TRY(find_number(r, &i, rest));
+    tt__copy(r->t->own->batch, sizeof r->t->own->batch, r->t->own->variables[i].name);
+    return TT_OK;
+}
+
 tt_status tt__read_macros(tt__reader *r, tt__span rest) {
     r->t->own->macros = true;
     return tt__span_is(rest, "variables") ? TT_OK

@@ -91,6 +91,7 @@ tt_status tt__read_metric(tt__reader *r, tt__span rest);
 tt_status tt__read_objective(tt__reader *r, tt__span rest);
 tt_status tt__read_require(tt__reader *r, tt__span rest);
 tt_status tt__read_shape(tt__reader *r, tt__span rest);
+tt_status tt__read_batch(tt__reader *r, tt__span rest);
 tt_status tt__read_near(tt__reader *r, tt__span rest);
 tt_status tt__read_macros(tt__reader *r, tt__span rest);
 tt_status tt__read_moves(tt__reader *r, tt__span rest);

@@ -201,6 +201,7 @@ typedef struct tt__operation {
     tt__expr requires[TT__REQUIRES_MAX];
     bool macros;      /* the code has the numbers of a problem as macros */
     bool moves;       /* reads and writes each byte once and does nothing else, so the cost model applies */
+    char batch[TT__NAME_MAX]; /* the variable that counts rows, the outermost dimension of buffers; "": none */
     int tile[3];      /* for tiles read from the source: rows, columns, leading dimension; -1: none */
     tt__expr prefer;  /* names of templates: whose default comes first where nothing was measured */
     size_t n_samples; /* ordinary problems; a template's default should be legal for them */
