@@ -142,9 +142,10 @@ static tt_status read_rules(tt__import *m, int64_t gpu_id) {
 typedef struct result {
     char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[24], timestamp[32], bits[TT__BITS_TEXT_MAX];
     int problem;
+    bool bad_time; /* it has no time that could be one */
     tt__trial trial;
     tt__str config;
-    tt__member configuration, times, runtimes, measurements; /* of the file */
+    tt__member configuration, times, runtimes, measurements, correctness; /* of the file */
 } result;
 
 #define TIME_MAX_MS 1e9
@@ -195,7 +196,8 @@ static tt_status on_runtime(tt__import *m, void *user, const tt__member *v) {
     if (m->foreign && t->n_samples == TT__SAMPLES_MAX) /* the first ones will do */
         return TT_OK;
     const double ms = v->number * (m->foreign ? m->ms_per_unit : 1);
-    if (!is_number(v) || !(ms >= 0 && ms <= TIME_MAX_MS))
+    ((result *)user)->bad_time = !is_number(v) || !(ms >= 0 && ms <= TIME_MAX_MS);
+    if (((result *)user)->bad_time)
         return tt__fail(TT_E_INVALID, "times.runtimes[%lld] is %.40s: expected milliseconds, 0 to %g",
                         (long long)v->index, is_number(v) ? v->json : v->type, TIME_MAX_MS);
     if (t->n_samples == TT__SAMPLES_MAX)
@@ -204,12 +206,12 @@ static tt_status on_runtime(tt__import *m, void *user, const tt__member *v) {
     return TT_OK;
 }
 
-/* A member of measurements: its name, and its value. */
+/* A member of measurements: its name, its value, and its unit. */
 typedef struct measurement {
     bool named, time, regs;
     const char *type; /* of the value; NULL: it has none */
     double number;
-    char text[48];
+    char text[48], unit[24];
 } measurement;
 
 static tt_status on_measured(tt__import *m, void *user, const tt__member *v) {
@@ -223,7 +225,22 @@ static tt_status on_measured(tt__import *m, void *user, const tt__member *v) {
         x->type = v->type;
         x->number = v->number;
         snprintf(x->text, sizeof x->text, "%.40s", is_number(v) ? v->json : v->type);
+    } else if (strcmp(v->key, "unit") == 0 && strcmp(v->type, "text") == 0) {
+        tt__copy(x->unit, sizeof x->unit, v->json);
     }
+    return TT_OK;
+}
+
+/* A time has the unit that it says, else that of the file. */
+static tt_status find_unit(const tt__import *m, const measurement *x, double *ms) {
+    *ms = !x->time ? 1 : m->foreign ? m->ms_per_unit : 1;
+    if (!x->time || !*x->unit)
+        return TT_OK;
+    const double said_ms = tt__import_unit_ms(x->unit);
+    if (!(said_ms > 0) || (!m->foreign && said_ms != 1))
+        return tt__fail(TT_E_INVALID, "measurements: the unit of time is \"%s\": expected %s", x->unit,
+                        m->foreign ? "s, ms, us or ns" : "ms");
+    *ms = said_ms;
     return TT_OK;
 }
 
@@ -234,12 +251,14 @@ static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) 
         return TT_OK;
     TT_TRY(tt__import_walk(m, v, on_measured, &x));
     const char *type = x.type ? x.type : "missing";
-    const double most = x.time ? TIME_MAX_MS : 1e6,
-                 value = x.number * (x.time && m->foreign ? m->ms_per_unit : 1);
+    double unit_ms;
+    TT_TRY(find_unit(m, &x, &unit_ms));
+    const double most = x.time ? TIME_MAX_MS : 1e6, value = x.number * unit_ms;
     const bool number = strcmp(type, "real") == 0 || strcmp(type, "integer") == 0;
     bool none = m->foreign && (t->status != TT__TRIAL_OK || strcmp(type, "null") == 0);
     if ((!x.time && !x.regs) || (none && !number)) /* a failed trial has a word there */
         return TT_OK;
+    ((result *)user)->bad_time = x.time && (!number || !(value >= 0 && value <= most));
     if (!number || !(value >= 0 && value <= most))
         return tt__fail(TT_E_INVALID, "measurements: %s is %s: expected a number from 0 to %g",
                         x.time ? "time" : "registers", x.text, most);
@@ -262,6 +281,7 @@ static tt_status on_top(tt__import *m, void *user, const tt__member *v) {
     keep(&r->configuration, v, "configuration");
     keep(&r->times, v, "times");
     keep(&r->measurements, v, "measurements");
+    keep(&r->correctness, v, "correctness");
     return TT_OK;
 }
 
@@ -360,6 +380,9 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
                         r->bits);
     read_reason(&r->trial);
     TT_TRY(tt__import_walk(m, v, on_top, r));
+    if (r->trial.status == TT__TRIAL_OK && r->correctness.type && is_number(&r->correctness) &&
+        !(r->correctness.number > 0))
+        return tt__fail(TT_E_INVALID, "correctness is 0, but invalidity \"correct\"");
     TT_TRY(walk_member(m, &r->configuration, "configuration", "object", on_parameter, r));
     TT_TRY(tt__str_check(&r->config));
     if (r->config.len >= TT__CONFIG_MAX)
@@ -389,6 +412,13 @@ static tt_status store_result(tt__import *m, const result *r, tt__stage stage) {
                        m->run_id, r->timestamp);
 }
 
+/* One measurement that is no number does not cost the others of hours. */
+tt_status tt__import_leave_out(tt__import *m) {
+    if (m->r->n_left_out++ == 0)
+        tt__copy_short(m->r->left_out, sizeof m->r->left_out, tt_last_error());
+    return TT_OK;
+}
+
 static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
     (void)user;
     tt__stage stage = TT__STAGE_SCREEN;
@@ -399,7 +429,9 @@ static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
         v = &converted;
     }
     tt_status status = at_place(m, read_result(m, v, &r, &stage));
-    if (status == TT_OK)
+    if (status == TT_E_INVALID && m->cache && r.bad_time)
+        status = tt__import_leave_out(m);
+    else if (status == TT_OK)
         status = store_result(m, &r, stage);
     tt__str_free(&r.config);
     return status;
@@ -410,7 +442,9 @@ static tt_status read_results(tt__import *m) {
                            : tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
     if (!m->result)
         return tt__fail_memory(0);
-    return tt__import_walk_part(m, m->cache ? TT__PART_CACHE : TT__PART_RESULTS, on_result, NULL);
+    TT_TRY(tt__import_walk_part(m, m->cache ? TT__PART_CACHE : TT__PART_RESULTS, on_result, NULL));
+    return m->r->n_left_out && m->r->n_left_out == m->n_members ? tt__fail(TT_E_INVALID, "%s", m->r->left_out)
+                                                                : TT_OK;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -448,6 +482,7 @@ static void identify(const tt__import *m, tt__origin *out) {
 }
 
 static tt_status read_all(tt__import *m) {
+    enum { DAY_MS = 86400000 };
     int64_t gpu_id;
     tt__origin origin = {.who = ""};
     TT_TRY(tt__import_unpack(m));
@@ -457,6 +492,8 @@ static tt_status read_all(tt__import *m) {
     TT_TRY(read_metadata(m));
     TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
     int64_t now = tt__unix_ms(), date = m->date_ms;
+    if (!m->foreign && date > now + DAY_MS) /* clocks differ, but not by a day */
+        return tt__fail(TT_E_INVALID, "%s: metadata.date is in the future", m->path);
     if (date <= 0 || date >= now) {
         identify(m, &origin);
         date = changed_ms(m);

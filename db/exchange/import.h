@@ -20,6 +20,8 @@ struct tt__recording {
     tt__env env;
     size_t n_kernels;
     tt__recorded_kernel *kernels;
+    size_t n_left_out;  /* members of a cache that cannot be read ... */
+    char left_out[512]; /* ... and why, of the first */
 };
 
 /* The long parts of a file, of which each member is read alone. SQLite needs many times the size of a text
@@ -54,6 +56,7 @@ typedef struct tt__import {
     sqlite3_stmt *result;
     tt__str key, value; /* of the last member */
     tt__str rules;      /* metadata.rules, a JSON array; empty: not there */
+    size_t n_members;   /* of the part that was walked last */
     char place[64];     /* the place that is being read: "results[17]" */
 } tt__import;
 
@@ -68,6 +71,11 @@ typedef tt_status (*tt__member_fn)(tt__import *m, void *user, const tt__member *
 
 /* Reads m->text into m->r and frees the text. The store of m->r is open and empty. */
 tt_status tt__import_read(tt__import *m);
+
+/* Notes the last error as the reason why a member of a cache is left out. */
+tt_status tt__import_leave_out(tt__import *m);
+/* Milliseconds of a unit of time; 0: no such unit. */
+double tt__import_unit_ms(const char *unit);
 
 /* TT_E_INVALID (or TT_E_NO_MEMORY) with the file's path and SQLite's message. */
 tt_status tt__import_sql_failed(tt__import *m);

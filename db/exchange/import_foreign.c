@@ -87,19 +87,23 @@ tt_status tt__import_convert(tt__import *m, const tt__member *v, tt__member *out
     return out->json ? TT_OK : tt__fail_memory(0);
 }
 
-static tt_status read_unit(tt__import *m) {
+double tt__import_unit_ms(const char *unit) {
     static const struct {
         const char *unit;
         double ms;
     } units[] = {{"milliseconds", 1}, {"miliseconds", 1},     {"ms", 1},    {"seconds", 1e3},
                  {"s", 1e3},          {"microseconds", 1e-3}, {"us", 1e-3}, {"nanoseconds", 1e-6},
                  {"ns", 1e-6}};
+    for (size_t i = 0; i < TT__COUNT(units); i++)
+        if (tt__same_letters(unit, units[i].unit))
+            return units[i].ms;
+    return 0;
+}
+
+static tt_status read_unit(tt__import *m) {
     const char *unit;
     TT_TRY(tt__import_ask(m, "SELECT json_extract(?1, '$.metadata.timeunit')", &unit));
-    m->ms_per_unit = unit ? 0 : 1;
-    for (size_t i = 0; unit && i < TT__COUNT(units); i++)
-        if (tt__same_letters(unit, units[i].unit))
-            m->ms_per_unit = units[i].ms;
+    m->ms_per_unit = unit ? tt__import_unit_ms(unit) : 1;
     return m->ms_per_unit > 0
                ? TT_OK
                : tt__fail(TT_E_INVALID,

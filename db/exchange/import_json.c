@@ -159,6 +159,14 @@ static tt_status end_cache(tt__import *m) {
     return tt__str_check(&m->text);
 }
 
+/* Is the backslash at `at` one that another one stands for? */
+static bool is_escaped(const char *text, const char *at) {
+    size_t n = 0;
+    while (at > text && *--at == '\\')
+        n++;
+    return n % 2;
+}
+
 tt_status tt__import_split(tt__import *m) {
     bool yes;
     size_t len = m->text.len, nul = m->text.text ? strlen(m->text.text) : 0;
@@ -166,6 +174,10 @@ tt_status tt__import_split(tt__import *m) {
         return tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", m->path, nul);
     if (m->text.len > INT_MAX)
         return tt__fail(TT_E_INVALID, "%s: %zu bytes: too large for a recording", m->path, m->text.len);
+    for (const char *at = tt__str_text(&m->text); (at = strstr(at, "\\u0000")); at += 2)
+        if (!is_escaped(tt__str_text(&m->text), at))
+            return tt__fail(TT_E_INVALID, "%s: a text has a NUL character at offset %zu", m->path,
+                            (size_t)(at - m->text.text));
     TT_TRY(split(m, &yes));
     if (!yes && strstr(tt__str_text(&m->text), "\"cache\"")) {
         TT_TRY(end_cache(m));
@@ -288,9 +300,10 @@ static tt_status take_member(tt__import *m, tt__member *v, tt__member_fn fn, voi
     if (sqlite3_bind_text(m->member, 1, v->json, v->len, SQLITE_STATIC) != SQLITE_OK ||
         sqlite3_step(m->member) != SQLITE_ROW)
         status = tt__import_sql_failed(m);
-    else if (!(v->type = tt__db_text(m->member, 0)))
-        status = tt__fail(TT_E_INVALID, "%s: %s is not valid JSON", m->path, m->place);
-    else
+    else if (!(v->type = tt__db_text(m->member, 0))) {
+        tt__fail(TT_E_INVALID, "%s: %s is not valid JSON", m->path, m->place);
+        status = m->cache ? tt__import_leave_out(m) : TT_E_INVALID;
+    } else
         status = fn(m, user, v);
     sqlite3_reset(m->member);
     return status;
@@ -309,6 +322,7 @@ tt_status tt__import_walk_part(tt__import *m, tt__part part, tt__member_fn fn, v
         tt__member v = {.index = i, .json = value, .len = (int)(before_blanks(value, last) - value)};
         snprintf(m->place, sizeof m->place, "%s[%lld]", tt__import_parts[part], (long long)i);
         TT_TRY(take_member(m, &v, fn, user));
+        m->n_members = (size_t)i + 1;
         more = last < end; /* a comma */
         at = more ? skip_blanks(last + 1, end) : end;
     }

@@ -48,6 +48,11 @@ const char *tt__recording_hash(const tt__recording *r, const char *kernel) {
     return NULL;
 }
 
+size_t tt__recording_left_out(const tt__recording *r, const char **why) {
+    *why = r->left_out;
+    return r->n_left_out;
+}
+
 tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__problem_fn fn, void *user) {
     sqlite3_stmt *stmt;
     tt_status status = tt__db_stmt(r->store, &stmt, TT__SQL_RECORDED_PROBLEMS, "t", op);

@@ -120,6 +120,19 @@ class Import(Folder):
         self.assertIn("--gpu is NVIDIA A100-PCIE-40GB MIG 1g.5gb", self.load("mig.json", gpu=instance, code=2))
         self.assertIn("\"tune import\" takes it", self.tune("merge", "o.db", name, code=2))
 
+    def test_a_time_that_is_none(self):
+        """One measurement that is no number does not cost the others of a cache."""
+        trials = [(32, "fast", 0.5), (64, "fast", 0.25), (128, "fast", 0.125)]
+        whole = json.dumps(cache(trials))
+        for bad in ("NaN", "1e20", "-Infinity"):
+            with self.subTest(bad):
+                (self.folder / "s.db").unlink(missing_ok=True)
+                (self.folder / "c.json").write_text(whole.replace('"time": 0.125', f'"time": {bad}'), encoding="utf-8")
+                said = self.load("c.json")
+                self.assertIn("s.db: 1 winner, 2 trials", said)
+                best = json.loads(self.tune("best", "--gpu", "A100", "--kernel", "scale.cu", "--db", "s.db", "--json"))
+                self.assertAlmostEqual(best["time_us"], 250)
+
     def test_no_configuration_of_the_kernel(self):
         """A convolution must not become the winner of a transpose."""
         self.refused(hub([(64, "fast", 1), (96, "fast", 0.5)]), "results[1]", "96 is no value of THREADS", "32 64 128")
