@@ -1,7 +1,8 @@
 /*
- * What counters mean. Each rule has a planted kernel of its name in tests/planted/, for which it must be
- * named first. A fault's share is about the part of the time that it costs. A limit's share is how much of
- * the hardware is used. explain_phrases.c says it in words.
+ * What counters mean. Rules with a planted kernel in tests/planted/ must be named first for it. A fault's
+ * share is about the part of the time that it costs. A limit's share is how much of the hardware is used.
+ * explain_causes.c says which rule names which pipe and which reason to wait, and explain_phrases.c says it
+ * in words.
  */
 #include <math.h>
 #include <stdlib.h>
