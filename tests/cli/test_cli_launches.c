@@ -404,6 +404,8 @@ static void test_loops(void **state) {
         {2, "`k` is 300, the limit of i8 is 127", "i32 k\n//@ repeat    n as k from 3 by 2",
          "i8 k\n//@ repeat n as k from 300 over 7", NULL, NULL},
         {2, "n is a variable of the problem, choose another name", "as k", "as n", NULL, NULL},
+        {2, "`40` makes numbers of turns that leave 32 bits", "i32 k\n//@ repeat    n as k from 3 by 2",
+         "i64 k\n//@ repeat 40 as k from 1 times 2", NULL, NULL},
     };
     static const struct {
         const char *annotation, *start, *next;

@@ -460,6 +460,9 @@ static tt_status check_turns(const tt__launch_plan *pl, const tt__candidate *c, 
     int64_t last = p->from;
     for (int turn = 0; turn < p->repeats && last >= INT32_MIN && last <= UINT32_MAX; turn++)
         last = tt__progress_next((tt__progress)p->progress, last, p->step);
+    if (last < INT32_MIN || last > UINT32_MAX)
+        *legal = tt__launch_plan_refuse(pl, &pl->launches[leader].repeat,
+                                        "makes numbers of turns that leave 32 bits");
     for (int s = leader; s < l->n_passes && (s == leader || l->passes[s].joins) && *legal; s++)
         for (int i = 0; i < l->passes[s].n_args && *legal; i++) {
             const tt__arg_expr *a = &pl->t->args[pl->launches[s].first_arg + i];
