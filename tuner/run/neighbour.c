@@ -35,7 +35,7 @@ bool tt__neighbour(tt__problem *out, const tt__template *t, const tt__problem *p
         tt__setting *s = &near.settings[i];
         const bool bytes = strcmp(s->name, "elem_size") == 0 || strcmp(s->name, "align") == 0;
         const int64_t step = k % STEPS ? tile_of(s->number) : 1;
-        if (s->type != TT__TYPE_NONE || bytes || (only >= 0 && i != only) || (k % STEPS && step == 1))
+        if (s->type != TT__TYPE_NONE || bytes || (only >= 0 && i != only) || (k % STEPS && step <= 1))
             continue;
         s->number += step;
         changed = true;
