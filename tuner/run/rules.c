@@ -243,10 +243,12 @@ tt_status tt__evidence_add(tt__evidence *e, tt__store *store, int64_t gpu_id, co
             TT_GOTO(tt__store_trials(store, gpu_id, NULL, r.ids[i], stage, read_trial, &r));
         keep_finals(r.now);
         TT_GOTO(find_default(e, r.of, r.now));
-        if (r.now->n)
-            e->problems[n++] = *r.now;
+        const known done = *r.now;
+        r.now->timings = NULL; /* it moves, or goes */
+        if (done.n)
+            e->problems[n++] = done;
         else
-            free(r.now->timings);
+            free(done.timings);
     }
     e->n_problems = n;
 out:
