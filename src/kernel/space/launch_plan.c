@@ -339,7 +339,7 @@ static bool check_map(const tt__launch_plan *pl, const tt__map_expr *e, const tt
                       int64_t count) {
     enum { UNIT = 16 };
     const int inner = m->box[0] * size;
-    int64_t last = ((int64_t)m->dims[0] - 1) * size;
+    double last = ((double)m->dims[0] - 1) * size; /* may exceed 64 bits */
     if (pl->gpu->cc < HOPPER_CC)
         return tt__launch_plan_refuse(pl, &e->buffer, "has a tensor map, which needs compute capability 9.0");
     if (tt__problem_align(pl->p) % UNIT)
@@ -359,11 +359,11 @@ static bool check_map(const tt__launch_plan *pl, const tt__map_expr *e, const tt
                                           " bytes apart, expected a multiple of %d "
                                           "below 2^40: give `strides`",
                                           m->strides[i], UNIT);
-        last += ((int64_t)m->dims[i + 1] - 1) * (int64_t)m->strides[i];
+        last += ((double)m->dims[i + 1] - 1) * (double)m->strides[i];
     }
-    if (last / size >= count)
+    if (last / size >= (double)count)
         return tt__launch_plan_refuse(pl, &e->dims[m->rank - 1],
-                                      "makes a tensor map of %" PRId64 " elements, and %s has %" PRId64,
+                                      "makes a tensor map of %.0f elements, and %s has %" PRId64,
                                       last / size + 1, pl->t->operation->operands[e->operand].name, count);
     return true;
 }
