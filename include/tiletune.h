@@ -411,8 +411,7 @@ typedef struct tt_tune_opts {
     const int *devices;
     size_t n_devices;
     int same_bits;        /* 1: the winner's results have the same bits as those of the default configuration */
-    const char *class_of; /* with same_bits: as those of this configuration, or of this class (tt_result.bits),
-                             in place of the default; NULL: the default */
+    const char *class_of; /* with same_bits: as those of this configuration in place of the default */
 } tt_tune_opts;
 
 /* Texts that do not fit end in "...". */

@@ -59,7 +59,7 @@ def tune(problems: Any, *, device: int = 0, devices: "Sequence[int]" = (), effor
     `problems` is one problem or a list of them, as in best(), and `options` are those of matrix(). The other arguments are
     those of tt_tune_opts. progress: None shows it in terminals and notebooks, False never; a function gets each Progress.
 
-    same_bits: the winner computes the same bits as the default configuration, or as class_of, a configuration or a class.
+    same_bits: the winner computes the same bits as the default configuration, or as the configuration class_of.
 
     Ctrl-C ends the run. What was measured is stored, and the same call goes on from there. The KeyboardInterrupt has the
     results so far in `report`, as has the NoWinnerError if a problem has no winner.

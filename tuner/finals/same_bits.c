@@ -32,10 +32,7 @@ void tt__same_bits_none(const tt__session *s, const tt__search *search, tt_resul
     const char *name = trial ? name_of(&search->space.items[i]) : "";
     result->trials = search->n_tried - search->n_skipped;
     result->failed = search->n_failed;
-    if (!trial && search->bits)
-        tt__format(result->note, sizeof result->note, "no configuration that was tried has the class %s",
-                   s->opts->class_of);
-    else if (!trial)
+    if (!trial)
         tt__format(result->note, sizeof result->note,
                    "its default is not among the configurations: name one with --class-of");
     else if (search->known[i] != TT__TRIED || trial->status != TT__TRIAL_OK)
@@ -189,11 +186,11 @@ tt_status tt__same_bits_price(const tt__session *s, const tt__finals *f, int at,
     if (other->of->trials[other->index].bits == TT__BITS_UNSTABLE)
         tt__copy(where, sizeof where, ", which is unstable");
     else if (result->differing > 0 && result->ulps == 1)
-        tt__format(where, sizeof where, ", which differs in the last bit of %.2g %% of elements",
+        tt__format(where, sizeof where, ", which differs in the last bit of %.3g %% of elements",
                    100 * result->differing);
     else if (result->differing > 0 && result->ulps > 1)
         tt__format(where, sizeof where,
-                   ", which differs by up to %.0f units in the last place in %.2g %% of elements",
+                   ", which differs by up to %.0f units in the last place in %.3g %% of elements",
                    result->ulps, 100 * result->differing);
     tt__session_message(s, "%s: the same bits as %s, %.1f %% slower than the fastest (%s)%s", result->problem,
                         class_of, 100 * (result->same_bits_cost - 1), name_of(other->c), where);

@@ -96,7 +96,8 @@ tt_status tt__search_expel(const tt__session *s, tt__search *search, size_t i, i
     search->trials[i].bits = stored.bits = bits;
     tt__trial_weigh(&stored, 1 / search->space.items[i].weight);
     stored.weight = search->space.items[i].weight;
-    TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, &stored));
+    if (bits == TT__BITS_UNSTABLE) /* a class is stored by the name that other runs give it */
+        TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, &stored));
     tt__trial_weigh(&search->trials[i], TT__OTHER_TIMES);
     find_best(search);
     return TT_OK;
@@ -426,19 +427,19 @@ static tt_status add_anchor(tt__session *s, tt__search *search) {
     tt__candidate c;
     tt__space one = {0};
     tt_status status = TT_E_INVALID;
-    if (!s->opts->same_bits || !s->opts->class_of || search->bits ||
-        strcmp(search->problem.op, "copy") == 0 || tt__search_anchor(s, search) != TT__NOTHING)
+    if (!s->opts->same_bits || !s->opts->class_of || strcmp(search->problem.op, "copy") == 0 ||
+        tt__search_anchor(s, search) != TT__NOTHING)
         return TT_OK;
     for (size_t i = 0; i < s->templates->n && status != TT_OK; i++)
         if (tt__template_does(s->templates->items[i], &search->problem))
             status =
                 tt__space_resolve(&c, s->templates->items[i], &s->gpu, &search->problem, s->opts->class_of);
     if (status != TT_OK)
-        return tt__fail(TT_E_INVALID,
-                        "\"%s\" (--class-of, tt_tune_opts.class_of) is neither a legal configuration of %s "
-                        "nor a class of "
-                        "equal bits, which has 16 hexadecimal digits: \"tune show\" lists both",
-                        s->opts->class_of, search->problem.op);
+        return tt__fail(
+            TT_E_INVALID,
+            "\"%s\" (--class-of, tt_tune_opts.class_of) is no legal configuration of %s: \"tune show\" "
+            "lists some",
+            s->opts->class_of, search->problem.op);
     status = tt__space_append(&one, &c);
     if (status == TT_OK)
         status = tt__search_insert(search, &one);
@@ -471,9 +472,6 @@ out:
 
 tt_status tt__search_open(tt__session *s, const tt__problem *p, const tt__limits *limits, tt__search *out) {
     *out = (tt__search){.problem = *p, .limits = *limits, .part = s->call->part, .best = TT__NOTHING};
-    if (s->opts->same_bits && s->opts->class_of && tt__bits_read(s->opts->class_of) > TT__BITS_UNSTABLE &&
-        strcmp(p->op, "copy") != 0)
-        out->bits = tt__bits_read(s->opts->class_of);
     out->t = tt__template_set_for(s->templates, p);
     if (!out->t)
         return tt__fail(TT_E_UNSUPPORTED, "no kernel template does %s", p->op);

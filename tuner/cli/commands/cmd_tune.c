@@ -719,8 +719,8 @@ static const tt__cli_option options[] = {
         "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
         "leaders"),
     TT__FLAG("same-bits", same_bits, "the winner computes the same bits as the default"),
-    TT__READ("class-of", "CONFIG|CLASS", tt__cli_read_once, class_of,
-             "with --same-bits: the same as this configuration, or class"),
+    TT__READ("class-of", "CONFIG", tt__cli_read_once, class_of,
+             "with --same-bits: the same as this configuration"),
     TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
     TT__OPT_TRIAL_TIMEOUT,
     TT__OPT_COMPILE_TIMEOUT,
