@@ -205,10 +205,10 @@ def check_others(folder):
                    "WHERE kernel = 'transpose_vector' LIMIT 1")
         db.execute("INSERT INTO run (gpu_id, env_id, source, started_ms) SELECT gpu_id, env_id, source, started_ms FROM run")
         db.execute("INSERT INTO trial SELECT t.problem_id, stage, (SELECT max(id) FROM config), t.run_id, "
-                   "(SELECT min(at_ms) FROM trial) - 1, status, 10, compile_us, regs, NULL, NULL, weight, limit_s "
+                   "(SELECT min(at_ms) FROM trial) - 1, status, 10, compile_us, regs, NULL, NULL, weight, limit_s, t.bits "
                    "FROM trial t JOIN winner USING (problem_id, config_id) WHERE stage = 0")
         db.execute("INSERT INTO trial SELECT t.problem_id, 1, t.config_id, (SELECT max(id) FROM run), at_ms, status, 10, "
-                   "compile_us, regs, NULL, NULL, weight, limit_s FROM trial t WHERE stage = 0 AND NOT EXISTS (SELECT * FROM trial f "
+                   "compile_us, regs, NULL, NULL, weight, limit_s, bits FROM trial t WHERE stage = 0 AND NOT EXISTS (SELECT * FROM trial f "
                    "WHERE f.problem_id = t.problem_id AND f.config_id = t.config_id AND f.stage = 1)")
         assert db.total_changes > 20
         db.commit()

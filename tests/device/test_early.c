@@ -268,6 +268,7 @@ static void test_who_is_launched_early(void **state) {
     two.passes[1].early = true;
     fake.cuLaunchKernel = take_usual;
     fake.cuLaunchKernelEx = take_early;
+    fake.launches_early = true;
     CU_OK(tt__kernel_launch(&kernel, &fake, &two, NULL, stream));
     assert_int_equal(launched.early, 1);
     assert_int_equal(launched.usual, 1);

@@ -140,15 +140,9 @@ EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g, unsigne
     REQUIRE(out && g, CUDA_ERROR_INVALID_VALUE);
     CUgraphExec exec = calloc(1, sizeof *exec);
     REQUIRE(exec, CUDA_ERROR_OUT_OF_MEMORY);
-    for (const node *n = g->first; n; n = n->next) {
-        node *copy = malloc(sizeof *copy);
-        if (!copy)
+    for (const node *n = g->first; n; n = n->next)
+        if (hostcuda_capture(&exec->graph, n->fn, &n->geometry, (void **)n->values) != CUDA_SUCCESS)
             abort();
-        *copy = *n;
-        copy->next = NULL;
-        *(exec->graph.last ? &exec->graph.last->next : &exec->graph.first) = copy;
-        exec->graph.last = copy;
-    }
     hostcuda_state.n_live++;
     *out = exec;
     return CUDA_SUCCESS;
