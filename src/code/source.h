@@ -9,13 +9,13 @@
 
 #include "base/str.h"
 
-/* Appends the text for n options (code/nvrtc.h), each with its NUL. With TT__USERS,
+/* Appends the text for n options (code/nvrtc.h), each with its NUL. With TT__USERS it is changed:
  *
- * - a macro -DNAME=VALUE takes the place of `#define NAME`, or of the value of one `const int NAME = ...;`,
- *   and is then no macro: dropped[i];
- * - what no kernel reaches by name goes: functions, variables, types; so do `main` and functions that launch
- *   kernels or use what only the host has, and includes of libraries for the host;
- * - other kernels that are reached become functions of the device, so that no code is made for them.
+ * - A macro -DNAME=VALUE takes the place of `#define NAME`, or of the value of one `const int NAME = ...;`,
+ *   and is then no macro: dropped[i].
+ * - What no kernel reaches by name goes: functions, variables, types. So do `main` and functions that launch
+ *   kernels or use what only the host has, and includes of libraries for the host.
+ * - Other kernels that are reached become functions of the device, so that no code is made for them.
  *
  * Lines keep their numbers. */
 tt_status tt__source_make(tt__str *out, bool *dropped, const char *source, const char *options, int n);

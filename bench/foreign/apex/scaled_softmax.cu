@@ -1,4 +1,4 @@
-// Softmax of Apex, by NVIDIA. A row is in the registers of a warp. Two types and a macro of PyTorch are in a stub.
+// Softmax of Apex, by NVIDIA. A row is in the registers of a warp. It needs two types and a macro of PyTorch's headers.
 //@ kernel    scaled_softmax_warp_forward<c10::Half, c10::Half, float, log2_elements>
 //@ include   stubs
 //@ problem   rows 131072
