@@ -363,32 +363,29 @@ void tt__say_sleep(tt__str *out, const tt__explain_facts *f) {
         tt__str_add(out, "Warps sleep in __nanosleep(); sleep for shorter times.");
 }
 
+static void say_waits(tt__str *out, const tt__explain_facts *f, tt__counter stall, const char *for_what) {
+    tt__str_addf(out, "%.0f %% of the waiting is %s", 100 * tt__m_waits(f, stall), for_what);
+}
+
 void tt__say_drain(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(out,
-                 "%.0f %% of the waiting is at the end of a warp, for its last stores; store earlier, or "
-                 "write whole sectors.",
-                 100 * tt__m_waits(f, TT__C_STALL_DRAIN));
+    say_waits(out, f, TT__C_STALL_DRAIN,
+              "at the end of a warp, for its last stores; store earlier, or write whole sectors.");
 }
 
 void tt__say_lsu_queue(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(
-        out,
-        "%.0f %% of the waiting is for room in the queue of loads and stores; make them fewer and wider.",
-        100 * tt__m_waits(f, TT__C_STALL_LG));
+    say_waits(out, f, TT__C_STALL_LG,
+              "for room in the queue of loads and stores; make them fewer and wider.");
 }
 
 void tt__say_shared_queue(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(out,
-                 "%.0f %% of the waiting is for room in the queue of shared memory, shuffles and special "
-                 "functions; make accesses wider, or use registers.",
-                 100 * tt__m_waits(f, TT__C_STALL_MIO));
+    say_waits(out, f, TT__C_STALL_MIO,
+              "for room in the queue of shared memory, shuffles and special functions; make accesses "
+              "wider, or use registers.");
 }
 
 void tt__say_texture_queue(tt__str *out, const tt__explain_facts *f) {
-    tt__str_addf(out,
-                 "%.0f %% of the waiting is for room in the queue of textures; fetch fewer of them, or load "
-                 "from memory.",
-                 100 * tt__m_waits(f, TT__C_STALL_TEX));
+    say_waits(out, f, TT__C_STALL_TEX,
+              "for room in the queue of textures; fetch fewer of them, or load from memory.");
 }
 
 void tt__say_tensor_waits(tt__str *out, const tt__explain_facts *f) {
