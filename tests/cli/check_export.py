@@ -363,8 +363,8 @@ with tempfile.TemporaryDirectory() as folder:
     # A program needs neither SQLite nor NVRTC, nor anything of tiletune.
     (here / "alone.c").write_text('#include "tuned.h"\nint main(void) { tuned_plan p; return tuned_plan_make(&p, 0) == TUNED_OK; }\n')
     run(*cc.split(), *flags, "alone.c", "tuned.c", *CUDA, "-o", "alone")
-    needs = run("ldd", "alone")
-    assert not re.search("sqlite|nvrtc|tiletune", needs), needs
+    needs = [line.split()[0] for line in run("ldd", "alone").splitlines()]  # without folders: a clone may be named so
+    assert not re.search("sqlite|nvrtc|tiletune", " ".join(needs)), needs
 
     check_ptx()
     if stand_ins:
