@@ -275,7 +275,11 @@ def check_values(kernels):
     assert "a header is of one problem" in run(tune, "export", "--db", "store.db", "--format", "header", code=2)
     best = ["best", "--db", "store.db", *GPU, "--kernel", kernels["saxpy"], "--problem", "n=1000", "--get"]
     assert run(tune, *best, "VEC") == f"{winner['config']['VEC']}\n"
-    assert '--get VE: the configuration of saxpy is "VEC=' in run(tune, *best, "VE", code=2)
+    assert '--get VE: saxpy has no such parameter: its configuration is "VEC=' in run(tune, *best, "VE", code=2)
+    run(tune, "--device", f"replay:{root}/tests/data/small.json", "--sizes", "4096", "--db", "empty.db", "--quiet")
+    run(tune, "prune", "--db", "empty.db", "--all")
+    none = run(tune, "export", "--db", "empty.db", "--gpu", "H200", "--format", "c", "--output", "none.c", code=1)
+    assert "name a problem, as in --size 4096" in none and not pathlib.Path("none.c").exists(), none
     # A shape that nobody measured, on a GPU whose rule comes with tiletune.
     told, = json.loads(run(tune, "export", "--db", "store.db", "--format", "json", "--gpu", "NVIDIA H200", "--shape", "5003x4099"))["winners"]
     assert told["match"] == "rule" and told["date"] == "" and told["verified"] == "not verified for this problem", told

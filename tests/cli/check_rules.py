@@ -28,6 +28,7 @@ def fails(words, *arguments, code=2):
 
 fails("--other-gpus", "rules", H200, H100)
 fails("at most 8", "rules", H200, "--configs", 9)
+fails("at least 2", "rules", H200, "--folds", 1)
 fails("two problems at least", "rules", H200, "--op", "axpby", code=1)
 fails("no rule for these problems", "rules", H200, "--op", "copy", "--shipped", code=1)
 fails("/none.json", "rules", "/none.json", code=1)

@@ -97,8 +97,9 @@ static int print_parameter(const tt_choice *c, const char *name) {
             printf("%.*s\n", (int)strcspn(at + n + 1, " "), at + n + 1);
             return TT__EXIT_OK;
         }
-    return tt__cli_fail(tt__fail(TT_E_INVALID, "--get %s: the configuration of %s is \"%s\"", name, c->kernel,
-                                 c->config));
+    return tt__cli_fail(tt__fail(TT_E_INVALID,
+                                 "--get %s: %s has no such parameter: its configuration is \"%s\"", name,
+                                 c->kernel, c->config));
 }
 
 static tt_status check(const tt__cli_args *args) {

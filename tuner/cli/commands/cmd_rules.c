@@ -184,6 +184,8 @@ static tt_status check(const tt__cli_args *args) {
     if (args->configs > TT__RULE_CONFIGS_MAX)
         return tt__fail(TT_E_INVALID, "--configs %lld: a rule has at most %d", (long long)args->configs,
                         TT__RULE_CONFIGS_MAX);
+    if (args->folds == 1)
+        return tt__fail(TT_E_INVALID, "--folds 1 leaves nothing to learn from: at least 2 are needed");
     return TT_OK;
 }
 

@@ -252,11 +252,13 @@ static tt_status find_all(tt__exports *out, const tt__cli_args *args) {
         out->left_out.text[--out->left_out.len] = '\0'; /* the comma */
     if (out->n)
         return TT_OK;
-    return out->n_left_out ? tt__fail(TT_E_NO_WINNER,
-                                      "all winners here are of kernels whose files are not named:%s; name "
-                                      "them with --template",
-                                      tt__str_text(&out->left_out))
-                           : tt__fail(TT_E_NO_WINNER, "there is no winner to export: tune something first");
+    return out->n_left_out
+               ? tt__fail(TT_E_NO_WINNER,
+                          "all winners here are of kernels whose files are not named:%s; name "
+                          "them with --template",
+                          tt__str_text(&out->left_out))
+               : tt__fail(TT_E_NO_WINNER, "nothing was tuned here: tune first, or name a problem, as in "
+                                          "--size 4096, for which a winner or a rule ships");
 }
 
 tt_status tt__exports_open(tt__exports *out, const tt__cli_args *args, bool code) {
