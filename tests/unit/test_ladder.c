@@ -411,6 +411,44 @@ static void a_winner_serves_sizes_that_it_covers(void **state) {
     tt_close(&in);
 }
 
+/* A rule of that file, which likes X=2 for all sizes, and knows it for n=4096 alone. */
+static void add_rule(const char *path, const tt_kernel *kernel) {
+    tt__store *s = must_open(path);
+    tt__tuning_rule *rule;
+    tt__str text = {0};
+    int64_t gpu_id;
+    tt__str_addf(&text,
+                 "rule 1 scale text %s\nfor \naxis n 1\nconfig scale %s X=2\n"
+                 "at 0 6000: 500 -\nat 0 4096: 500 0\n",
+                 kernel->t->hash, kernel->t->hash);
+    assert_ok(tt__rule_read(&rule, tt__str_text(&text)));
+    assert_ok(tt__store_gpu(s, &h800, &gpu_id));
+    assert_ok(tt__store_rule_put(s, gpu_id, rule, 1));
+    tt__rule_free(&rule);
+    tt__str_free(&text);
+    tt__store_close(&s);
+}
+
+/* So does the choice of a rule. */
+static void a_rule_chooses_what_is_covered(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db");
+    tt_ctx *in = ctx_of(":memory:", NULL);
+    tt_kernel *kernel = scale_file(in, "the one");
+    for (int covers = 0; covers < 2; covers++) {
+        crown(user, kernel, "n=4096", "X=2", covers);
+        add_rule(user, kernel);
+        tt_ctx *ctx = ctx_of(user, h800.name);
+        tt_kernel *mine = scale_file(ctx, "the one");
+        tt_choice c = best_of(ctx, mine, "n=6000");
+        expect_answer(&c, TT_MATCH_RULE, covers ? "X=2" : "X=1");
+        tt_kernel_close(&mine);
+        tt_close(&ctx);
+    }
+    tt_kernel_close(&kernel);
+    tt_close(&in);
+}
+
 /* Where what does well at another problem failed, the file's own default is left. */
 static void a_default_of_another_problem_failed(void **state) {
     (void)state;
@@ -512,6 +550,7 @@ int main(void) {
         TEST(files_of_one_name_live_side_by_side),
         TEST(a_default_that_failed_is_no_answer),
         TEST(a_winner_serves_sizes_that_it_covers),
+        TEST(a_rule_chooses_what_is_covered),
         TEST(a_default_of_another_problem_failed),
         TEST(any_problem_has_a_legal_answer),
     };
