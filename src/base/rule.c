@@ -186,7 +186,7 @@ static bool take_head(tt__tuning_rule *r, const char **at) {
 }
 
 static bool take_group(tt__tuning_rule *r, const char **at) {
-    char text[TT__VARIABLES_MAX * 16];
+    char text[TT__VARIABLES_MAX * (TT__NAME_MAX + TT__SETTING_TEXT_MAX)];
     return r->group.n == 0 && r->n_points == 0 && take_rest(at, text, sizeof text) &&
            tt__problem_take_settings(&r->group, text);
 }
@@ -262,6 +262,8 @@ static tt_status take_line(tt__tuning_rule *r, const char **at, int line, bool *
 }
 
 tt_status tt__rule_read(tt__tuning_rule **out, const char *text) {
+    enum { SHOWN_MAX = 60 };
+    const char *this = text;
     tt_status status = TT_OK;
     int line = 1;
     bool ok = true;
@@ -269,12 +271,18 @@ tt_status tt__rule_read(tt__tuning_rule **out, const char *text) {
     if (!*out)
         return tt__fail_memory(sizeof **out);
     for (const char *at = text; *at && ok && status == TT_OK; line += ok) {
+        this = at;
         status = take_line(*out, &at, line, &ok);
         at += ok;
     }
-    if (status == TT_OK && (!ok || !(*out)->n_configs || !(*out)->n_points))
-        status = tt__fail(TT_E_INVALID, "a rule's line %d: \"%.60s\" is not one that this version reads",
-                          line, ok ? "" : "see docs/store.md");
+    if (status == TT_OK && (!ok || !(*out)->n_configs || !(*out)->n_points)) {
+        const size_t n = ok ? 0 : strcspn(this, "\n");
+        status =
+            tt__fail(TT_E_INVALID,
+                     "a rule's line %d is \"%.*s\", which this version does not read: make the rule again "
+                     "with \"tune rules\"",
+                     line, n < SHOWN_MAX ? (int)n : SHOWN_MAX, this);
+    }
     if (status != TT_OK)
         tt__rule_free(out);
     return status;

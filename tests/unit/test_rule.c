@@ -41,12 +41,28 @@ static void text_is_kept(void **state) {
     tt__rule_free(&r);
 }
 
+/* As many settings as a problem may have, with the longest names. */
+static void long_settings_are_kept(void **state) {
+    (void)state;
+    tt__str in = {0}, out = {0};
+    tt__str_add(&in, "rule 1 scale text " A64 "\nfor ");
+    for (int i = 0; i < TT__VARIABLES_MAX; i++)
+        tt__str_addf(&in, "%sv%0*d=17592186044416", i ? "," : "", TT__NAME_MAX - 2, i);
+    tt__str_add(&in, "\naxis n 1\nconfig scale " A64 " X=2\nat 0 4096: 500 0\n");
+    tt__tuning_rule *r = must_read(tt__str_text(&in));
+    tt__rule_write(&out, r);
+    assert_string_equal(tt__str_text(&out), in.text);
+    tt__str_free(&in);
+    tt__str_free(&out);
+    tt__rule_free(&r);
+}
+
 static void bad_text_is_refused(void **state) {
     static const struct {
         const char *text, *says;
     } cases[] = {
         {"", "line 1"},
-        {"rule 2 transpose\n", "line 1"},
+        {"rule 2 transpose\n", "line 1 is \"rule 2 transpose\", which this version does not read"},
         {"for elem_size=4\n", "line 1"},
         {"rule 1 transpose hot\n", "line 1"},
         {"rule 1 transpose text 12\n", "line 1"},
@@ -55,7 +71,7 @@ static void bad_text_is_refused(void **state) {
         {"rule 1 transpose\naxis rows -1\n", "line 2"},
         {"rule 1 transpose\naxis rows 1e999\n", "line 2"},
         {"rule 1 transpose\nconfig small abc A=1\n", "line 2"},
-        {HEAD, "line 7"},
+        {HEAD, "line 7 is \"\","},
         {HEAD "at 1000000 352: 90 0 -\n", "line 7"},
         {HEAD "at 1000000 352 0: 90 0 -\n", "line 7"},
         {HEAD "at 1000000 352 3.5: 90 0 -\n", "line 7"},
@@ -381,6 +397,7 @@ static void a_lock_file_chooses_by_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_kept),
+        cmocka_unit_test(long_settings_are_kept),
         cmocka_unit_test(bad_text_is_refused),
         cmocka_unit_test(near_problems_decide),
         cmocka_unit_test(trials_make_a_rule),

@@ -168,8 +168,9 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK && args->output)
         status = tt__cli_write(args->output, "w", fill, &m);
     if (status == TT_OK) {
-        printf("%s: what rules lose on problems that they do not know, over the best configuration\n\n",
-               m.gpu.name);
+        printf("%s: what %s, over the best configuration\n\n", m.gpu.name,
+               args->shipped ? "rules that come with tiletune lose, also on problems that they know"
+                             : "rules lose on problems that they do not know");
         status = tt__table_show(&m.table);
     }
     tt__store_close(&m.store);
