@@ -156,10 +156,10 @@ static bool take_rest(const char **at, char *out, size_t n) {
 
 static bool take_number(const char **at, double most, double *out) {
     char word[32], *end;
-    if (!take_word(at, word, sizeof word) || strspn(word, "0123456789.") != strlen(word))
+    if (!take_word(at, word, sizeof word) || strspn(word, "0123456789.e-") != strlen(word))
         return false;
     *out = tt__strtod(word, &end);
-    return end != word && !*end && *out <= most;
+    return end != word && !*end && *out >= 0 && *out <= most;
 }
 
 static bool is_hash(const char *text) {
@@ -226,7 +226,7 @@ static bool take_losses(tt__tuning_rule *r, tt__rule_point *p, const char **at) 
 
 static bool take_point(tt__tuning_rule *r, tt__rule_point *p, const char **at) {
     *p = (tt__rule_point){0};
-    if (!take_number(at, 1e15, &p->moved_bytes))
+    if (!take_number(at, 0x1p60, &p->moved_bytes))
         return false;
     for (int i = 0; i < r->n_axes; i++) {
         char word[32];

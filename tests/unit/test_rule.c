@@ -41,14 +41,14 @@ static void text_is_kept(void **state) {
     tt__rule_free(&r);
 }
 
-/* As many settings as a problem may have, with the longest names. */
-static void long_settings_are_kept(void **state) {
+/* As many settings as a problem may have, with the longest names; the smallest weight, and the most bytes. */
+static void extremes_are_kept(void **state) {
     (void)state;
     tt__str in = {0}, out = {0};
     tt__str_add(&in, "rule 1 scale text " A64 "\nfor ");
     for (int i = 0; i < TT__VARIABLES_MAX; i++)
         tt__str_addf(&in, "%sv%0*d=17592186044416", i ? "," : "", TT__NAME_MAX - 2, i);
-    tt__str_add(&in, "\naxis n 1\nconfig scale " A64 " X=2\nat 0 4096: 500 0\n");
+    tt__str_add(&in, "\naxis n 1e-05\nconfig scale " A64 " X=2\nat 1152921504606846976 -1: 20000 0\n");
     tt__tuning_rule *r = must_read(tt__str_text(&in));
     tt__rule_write(&out, r);
     assert_string_equal(tt__str_text(&out), in.text);
@@ -70,6 +70,8 @@ static void bad_text_is_refused(void **state) {
         {"rule 1 transpose\nrule 1 transpose\n", "line 2"},
         {"rule 1 transpose\naxis rows -1\n", "line 2"},
         {"rule 1 transpose\naxis rows 1e999\n", "line 2"},
+        {"rule 1 transpose\naxis rows 1e-\n", "line 2"},
+        {"rule 1 transpose\naxis rows nan\n", "line 2"},
         {"rule 1 transpose\nconfig small abc A=1\n", "line 2"},
         {HEAD, "line 7 is \"\","},
         {HEAD "at 1000000 352: 90 0 -\n", "line 7"},
@@ -397,7 +399,7 @@ static void a_lock_file_chooses_by_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_kept),
-        cmocka_unit_test(long_settings_are_kept),
+        cmocka_unit_test(extremes_are_kept),
         cmocka_unit_test(bad_text_is_refused),
         cmocka_unit_test(near_problems_decide),
         cmocka_unit_test(trials_make_a_rule),
