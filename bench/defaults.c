@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "base/grow.h"
 #include "base/random.h"
 #include "bench/args.h"

@@ -2,7 +2,7 @@
 #ifndef TT_BENCH_MATRIX_H
 #define TT_BENCH_MATRIX_H
 
-#include "api/matrix.h"
+#include "api/problem.h"
 
 /* Fills in the defaults of *p and makes *out the same problem. TT_E_INVALID if it is none. */
 static inline tt_status bench_matrix(tt__problem *out, tt_problem *p) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "bench/args.h"
 #include "bench/sizes.h"
 #include "kernel/load/set.h"

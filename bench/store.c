@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "base/clock.h"
 #include "dispatch/context.h"
 #include "kernel/load/builtin.h"

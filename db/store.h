@@ -155,7 +155,7 @@ typedef struct tt__winner {
  * are those of the run and configuration; the rest is taken from `w` (unix_ms 0: now). */
 tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id, int64_t config_id,
                                const tt__winner *w);
-/* found is false if there is none. The winner may be stale (dispatch/validity.h). */
+/* found is false if there is none. The winner may be stale (dispatch/layers.h). */
 tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__winner *out,
                                bool *found);
 

@@ -1,6 +1,6 @@
 // A permutation of a tensor's dimensions. dst is dense, and dim0 is its innermost dimension. stride0 and so on count elements
 // of src from one index of that dimension to the next. A dimension that is not there is 1, and so is its stride.
-// src/api/permutation.c makes such problems. align divides both addresses, in bytes.
+// src/api/problem.c makes such problems. align divides both addresses, in bytes.
 //
 //@ defines   permute
 //@ problem   dim0

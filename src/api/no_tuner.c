@@ -1,7 +1,7 @@
 /*
  * The library that only looks up and launches: it has no search, no workers, and stores no trials.
  */
-#include "api/tuner.h"
+#include "api/problem.h"
 
 #include "tiletune.h"
 

@@ -4,8 +4,6 @@
  */
 #include <string.h>
 
-#include "api/matrix.h"
-#include "api/permutation.h"
 #include "api/problem.h"
 #include "api/sized.h"
 #include "base/suggest.h"
@@ -410,8 +408,8 @@ tt_status tt_permute(tt_ctx *ctx, const tt_permutation *permutation, CUdeviceptr
     if (p.align && p.align < align)
         align = p.align;
     if (p.rank < 1 || p.rank > TT_RANK_MAX || !p.dims || !p.perm || !known_align) {
-        tt__canonical none;
-        return tt__permutation_canonical(&none, &p, align); /* it says what is wrong */
+        tt__problem none;
+        return tt__permutation_problem(&none, &p, align); /* it says what is wrong */
     }
     TT_TRY(tt__driver_open(&cu));
     TT_TRY(tt__device_context_id(&context, cu));

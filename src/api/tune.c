@@ -5,10 +5,8 @@
 
 #include <stdlib.h>
 
-#include "api/matrix.h"
 #include "api/problem.h"
 #include "api/sized.h"
-#include "api/tuner.h"
 #include "base/grow.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"

@@ -11,7 +11,7 @@
 #include "dispatch/first_use.h"
 #include "dispatch/knowledge.h"
 #include "dispatch/layers.h"
-#include "dispatch/modules.h"
+#include "dispatch/plan.h"
 #include "kernel/load/set.h"
 
 enum { PLANS_KEPT = 4096, PLANS_KEPT_MAX = 1 << 20 }; /* some 4 KB each */

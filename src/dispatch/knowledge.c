@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
-#include "dispatch/shipped.h"
+#include "dispatch/layers.h"
 #include "gpu/device.h"
 
 enum {

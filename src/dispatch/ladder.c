@@ -12,14 +12,14 @@
 #include <string.h>
 
 #include "dispatch/knowledge.h"
-#include "dispatch/validity.h"
+#include "dispatch/layers.h"
 #include "gpu/driver.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"
 
-/* Distances count doublings (near.h). This is added for a stale winner. */
+/* Distances count doublings (knowledge.h). This is added for a stale winner. */
 static const double stale = 0.5;
 /* Beyond this, as from 1024 x 1024 to 120 x 120, a near winner is no better than one from elsewhere. */
 static const double furthest = 6;

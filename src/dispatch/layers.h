@@ -1,11 +1,13 @@
 /*
  * The sources of answers, in order: the user's store, the system store, and winners that ship with the
- * library. Only the first is ever written.
+ * library. Only the first is ever written. Says also whether a stored winner is still valid.
  */
 #ifndef TT_DISPATCH_LAYERS_H
 #define TT_DISPATCH_LAYERS_H
 
+#include "db/store.h"
 #include "dispatch/context.h"
+#include "kernel/load/set.h"
 #include "kernel/space/space.h"
 
 typedef enum tt__layer { TT__LAYER_USER, TT__LAYER_SYSTEM, TT__LAYER_SHIPPED, TT__LAYER_COUNT } tt__layer;
@@ -21,6 +23,17 @@ tt_status tt__system_path(tt__str *out, bool *named);
  * the environment names it; `tune doctor` reports it in any case. */
 tt_status tt__system_open(tt__store **out);
 
+/* The lowest layer: winners and rules that come with the library, made from recordings/ when it is built. */
+extern const tt__winner tt__shipped[];
+extern const size_t tt__n_shipped;
+
+typedef struct tt__shipped_rule {
+    tt__gpu gpu;
+    const char *text; /* base/rule.h */
+} tt__shipped_rule;
+extern const tt__shipped_rule tt__shipped_rules[];
+extern const size_t tt__n_shipped_rules;
+
 /* Appends the names of the GPUs whose winners ship: "NVIDIA H200, NVIDIA H100", or "none". */
 void tt__shipped_names(tt__str *out);
 
@@ -34,5 +47,14 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
 /* Appends the cubin of a configuration's last measurement, from the first layer that has it. */
 tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
                            tt__str *out, bool *found);
+
+/*
+ * Writes why the winner is stale, or "" if it is valid. The GPU and the problem were compared by the look-up.
+ * Compared here are the template's text, the measuring method, the driver and NVRTC. `driver` and `nvrtc` are
+ * those of the machine that has the winner's GPU; NULL or "" are not compared. Give `nvrtc` only if the
+ * measured cubin is gone.
+ */
+void tt__winner_staleness(char *why, size_t size, const tt__winner *w, const tt__template_set *templates,
+                          const char *driver, const char *nvrtc);
 
 #endif

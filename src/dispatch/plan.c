@@ -1,8 +1,9 @@
 /*
- * Makes plans, which have everything that a launch needs.
+ * Makes plans, which have everything that a launch needs, and shares loaded code among them.
  */
 #include "dispatch/plan.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +16,201 @@
 #include "kernel/space/config.h"
 #include "kernel/space/workload.h"
 
+/* ---- Loaded code -----------------------------------------------------------------------------------------
+ */
+
+/* A list of loaded libraries with the number of their users. Plans whose machine code is the same share one,
+ * so the number of libraries does not grow with the number of shapes. The list outlives the context, because
+ * plans of the caller do. A lock guards all of it: modules are found when plans are made, and never at a
+ * launch. */
+enum { CHAINS = 256 };
+
+/* What machine code depends on. */
+typedef struct module_key {
+    const tt__template *t;
+    int cc, elem_size;
+    char build[TT__BUILD_MAX];
+} module_key;
+
+struct tt__modules {
+    pthread_mutex_t lock;
+    size_t n; /* modules, and the context */
+    tt__module *chains[CHAINS];
+};
+
+struct tt__module {
+    tt__modules *home;
+    tt__module *next;
+    const tt__driver *cu;
+    size_t users;
+    bool pinned;
+    int cc, elem_size;
+    uint64_t hash;
+    char *name; /* the template's hash and the build; NULL: not shared */
+    tt__kernel kernel;
+};
+
+tt_status tt__modules_open(tt__modules **out) {
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return tt__fail_memory(sizeof **out);
+    pthread_mutex_init(&(*out)->lock, NULL);
+    (*out)->n = 1;
+    return TT_OK;
+}
+
+static uint64_t mix_text(uint64_t h, const char *text) {
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3;
+    return h;
+}
+
+static uint64_t hash_of(const module_key *key) {
+    const uint64_t h = mix_text(mix_text(0xcbf29ce484222325, key->t->hash), key->build);
+    return (h ^ (uint64_t)key->cc << 8 ^ (uint64_t)key->elem_size) * 0x9e3779b97f4a7c15;
+}
+
+static bool is_same(const tt__module *m, const module_key *key, uint64_t hash) {
+    const size_t n = strlen(key->t->hash);
+    return m->name && m->hash == hash && m->cc == key->cc && m->elem_size == key->elem_size &&
+           strncmp(m->name, key->t->hash, n) == 0 && strcmp(m->name + n, key->build) == 0;
+}
+
+static tt__module **chain_of(tt__modules *all, uint64_t hash) {
+    return &all->chains[(hash >> 32) % CHAINS];
+}
+
+static void free_module(tt__module *m) {
+    tt__kernel_unload(&m->kernel, m->cu);
+    free(m->name);
+    free(m);
+}
+
+/* Call under the lock, which it releases. The last one frees the list. */
+static void leave_modules(tt__modules *all, size_t n_gone) {
+    all->n -= n_gone;
+    const bool last = all->n == 0;
+    pthread_mutex_unlock(&all->lock);
+    if (!last)
+        return;
+    pthread_mutex_destroy(&all->lock);
+    free(all);
+}
+
+/* Call under the lock. A module that nobody uses leaves the list. */
+static tt__module *drop_module(tt__module *m) {
+    if (--m->users)
+        return NULL;
+    tt__module **at = chain_of(m->home, m->hash);
+    while (*at != m)
+        at = &(*at)->next;
+    *at = m->next;
+    return m;
+}
+
+/* The last user unloads it. From any thread, also after tt__modules_close. */
+static void module_release(tt__module *m) {
+    if (!m)
+        return;
+    tt__modules *home = m->home;
+    pthread_mutex_lock(&home->lock);
+    tt__module *gone = drop_module(m);
+    leave_modules(home, gone ? 1 : 0);
+    if (gone)
+        free_module(gone);
+}
+
+void tt__module_pin(tt__module *m) {
+    pthread_mutex_lock(&m->home->lock);
+    m->users += !m->pinned;
+    m->pinned = true;
+    pthread_mutex_unlock(&m->home->lock);
+}
+
+void tt__modules_close(tt__modules *all) {
+    size_t n_gone = 1;
+    if (!all)
+        return;
+    pthread_mutex_lock(&all->lock);
+    for (size_t i = 0; i < CHAINS; i++)
+        for (tt__module *m = all->chains[i], *next; m; m = next) {
+            next = m->next;
+            tt__module *gone = m->pinned ? drop_module(m) : NULL;
+            m->pinned = false;
+            if (!gone)
+                continue;
+            free_module(gone);
+            n_gone++;
+        }
+    leave_modules(all, n_gone);
+}
+
+/* The code for one more user, in the current CUDA context and for this launch. *out is NULL if it is not
+ * loaded. The lock is held meanwhile, so that two plans do not set a function's limit at once. */
+static tt_status module_find(tt__module **out, tt__kernel *kernel, tt__modules *all, const module_key *key,
+                             const tt__driver *cu, const tt__launch *launch) {
+    const uint64_t hash = hash_of(key);
+    tt_status status = TT_OK;
+    pthread_mutex_lock(&all->lock);
+    tt__module *m = *chain_of(all, hash);
+    while (m && !is_same(m, key, hash))
+        m = m->next;
+    if (m)
+        status = tt__kernel_share(kernel, &m->kernel, cu, &key->t->symbols, launch);
+    *out = status == TT_OK ? m : NULL;
+    if (*out)
+        m->users++;
+    pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
+static char *name_of(const module_key *key) {
+    const size_t n = strlen(key->t->hash), n_build = strlen(key->build);
+    char *name = malloc(n + n_build + 1);
+    if (!name)
+        return NULL;
+    memcpy(name, key->t->hash, n);
+    memcpy(name + n, key->build, n_build + 1);
+    return name;
+}
+
+/* Takes loaded code over, for one user. With `key` NULL it is never found, because its user changes it. On
+ * failure it is unloaded. */
+static tt_status module_add(tt__module **out, tt__modules *all, const module_key *key, const tt__driver *cu,
+                            tt__kernel *loaded) {
+    tt__module *m = *out = calloc(1, sizeof *m);
+    char *name = m && key ? name_of(key) : NULL;
+    if (!m || (key && !name)) {
+        free(m);
+        *out = NULL;
+        tt__kernel_unload(loaded, cu);
+        return tt__fail_memory(sizeof *m + TT__BUILD_MAX);
+    }
+    *m = (tt__module){.home = all, .cu = cu, .users = 1, .name = name, .kernel = *loaded};
+    if (key) {
+        m->cc = key->cc;
+        m->elem_size = key->elem_size;
+        m->hash = hash_of(key);
+    }
+    pthread_mutex_lock(&all->lock);
+    tt__module **chain = chain_of(all, m->hash);
+    m->next = *chain;
+    *chain = m;
+    all->n++;
+    pthread_mutex_unlock(&all->lock);
+    return TT_OK;
+}
+
+/* ---- Making a plan ---------------------------------------------------------------------------------------
+ */
+
 /* A plan that is being made. */
 typedef struct making {
     const tt__template_set *templates;
     const tt__problem *problem;
     tt__gpu gpu;
     tt__candidate candidate;
-    tt__module_key key;
+    module_key key;
     tt__str cubin;     /* empty: not in the store */
     char refused[256]; /* why the stored cubin cannot be used, or "" */
 } making;
@@ -36,8 +225,8 @@ static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
 }
 
 static void make_key(making *m) {
-    m->key = (tt__module_key){
-        .t = m->candidate.t, .cc = m->gpu.cc, .elem_size = tt__problem_elem_size(m->problem)};
+    m->key =
+        (module_key){.t = m->candidate.t, .cc = m->gpu.cc, .elem_size = tt__problem_elem_size(m->problem)};
     tt__config_build(m->key.build, &m->candidate, m->problem);
 }
 
@@ -100,8 +289,7 @@ static tt_status load(tt_plan *plan, tt_ctx *ctx, const making *m) {
     tt__kernel loaded;
     TT_TRY(
         tt__kernel_load(&loaded, plan->cu, m->cubin.text, m->cubin.len, &m->key.t->symbols, &plan->launch));
-    TT_TRY(
-        tt__module_add(&plan->module, ctx->modules, plan->n_constants ? NULL : &m->key, plan->cu, &loaded));
+    TT_TRY(module_add(&plan->module, ctx->modules, plan->n_constants ? NULL : &m->key, plan->cu, &loaded));
     plan->kernel = loaded;
     return TT_OK;
 }
@@ -138,8 +326,7 @@ static tt_status get_code(tt_plan *plan, tt_ctx *ctx, making *m) {
                         "cuThreadExchangeStreamCaptureMode"));
     tt_status status = TT_OK;
     if (!plan->n_constants)
-        status =
-            tt__module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch);
+        status = module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch);
     if (status == TT_OK && !plan->module)
         status = compile_and_load(plan, ctx, m);
     plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
@@ -239,7 +426,7 @@ out:
 
 void tt__plan_free(tt_plan *plan) {
     tt__tally_release(plan->tally);
-    tt__module_release(plan->module);
+    module_release(plan->module);
     free(plan->parameters);
     free(plan);
 }

@@ -6,7 +6,18 @@
 
 #include "dispatch/collect.h"
 #include "dispatch/context.h"
-#include "dispatch/modules.h"
+#include "gpu/kernel.h"
+#include "kernel/space/config.h"
+
+/* The loaded code of plans. */
+typedef struct tt__modules tt__modules; /* of a context; lives until its last module is gone, too */
+typedef struct tt__module tt__module;
+
+tt_status tt__modules_open(tt__modules **out);
+/* Unloads what is pinned. What plans still use stays until they are freed. */
+void tt__modules_close(tt__modules *all);
+/* Keeps it loaded until tt__modules_close. */
+void tt__module_pin(tt__module *module);
 
 /* An argument of a launch, in the order of the operation's declarations. */
 typedef struct tt__parameter {
@@ -21,7 +32,7 @@ struct tt_plan {
     const tt__driver *cu;
     CUdeviceptr misaligned; /* bits that must be zero in every address */
     tt__module *module;
-    tt__tally *tally; /* counts its launches; NULL: they are not collected */
+    tt__tally *tally;  /* counts its launches; NULL: they are not collected */
     tt__kernel kernel; /* the module's code in the plan's CUDA context */
     tt__arg_value constants[TT__ARGS_MAX];
     tt__launch launch;

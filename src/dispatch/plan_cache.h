@@ -9,7 +9,7 @@
 
 #include "base/model.h"
 
-/* The key of a plan: the problem, and the CUDA context (api/matrix.h writes it). */
+/* The key of a plan: the problem, and the CUDA context (api/problem.h writes it). */
 enum { TT__PLAN_KEY_WORDS = 10, TT__PLAN_KEY_CONTEXT = 9, TT__PLAN_COUNTERS = 128 };
 typedef struct tt__plan_key {
     uint64_t words[TT__PLAN_KEY_WORDS];

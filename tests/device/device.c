@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "api/matrix.h"
 #include "api/problem.h"
 #include "kernel/space/operation.h"
 

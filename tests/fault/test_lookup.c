@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "dispatch/knowledge.h"
-#include "dispatch/shipped.h"
+#include "dispatch/layers.h"
 #include "fault/sql.h"
 
 enum { NEW = 300, READERS = 4, ROUNDS = 40 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "tuner/cli/pages.h"
 #include "tuner/cli/shell/options.h"
 

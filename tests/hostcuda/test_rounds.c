@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "device/device.h"
 #include "kernel/load/set.h"
 #include "kernel/space/space.h"

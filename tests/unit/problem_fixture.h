@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "dispatch/shipped.h"
+#include "dispatch/layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/operation.h"

@@ -5,7 +5,7 @@
 
 #include "api/problem.h"
 #include "dispatch/ladder.h"
-#include "dispatch/shipped.h"
+#include "dispatch/layers.h"
 
 /* ---- Distances and limits ------------------------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "dispatch/plan.h"
 
 enum { PLANS = 3000, READERS = 6, SMALL = 64, HOT = 5 };

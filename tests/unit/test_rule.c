@@ -8,7 +8,7 @@
 #include "db/exchange/merge.h"
 #include "db/exchange/recording.h"
 #include "db/upkeep/check.h"
-#include "dispatch/shipped.h"
+#include "dispatch/layers.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/problem_text.h"
 #include "store_fixture.h"

@@ -1,5 +1,5 @@
 /* The winners that come with the library. */
-#include "dispatch/shipped.h"
+#include "dispatch/layers.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /*
  * A winner's inputs. If any of them changes, the winner is stale.
  */
-#include "dispatch/validity.h"
+#include "dispatch/layers.h"
 
 #include "store_fixture.h"
 

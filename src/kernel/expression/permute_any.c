@@ -500,7 +500,7 @@ static bool is_new(const tiling *t, tt__tile_kind kind, tried_tile *before, size
 }
 
 bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count) {
-    const double most = 0x1p44; /* elements of a permutation (permutation.c), so that nothing overflows */
+    const double most = 0x1p44; /* elements of a permutation (api/problem.c), so that nothing overflows */
     double bytes = shape->elem_size, reach = 1, least = INFINITY;
     size_t best = 0, n = 0;
     tried_tile before[TT__COUNT(tried)];

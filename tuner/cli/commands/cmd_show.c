@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "base/grow.h"
 #include "base/json.h"
 #include "db/store.h"

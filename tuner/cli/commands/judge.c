@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "code/nvrtc.h"
-#include "dispatch/validity.h"
+#include "dispatch/layers.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
 #include "kernel/space/config.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "base/grow.h"
 #include "base/read_file.h"
 #include "kernel/load/builtin.h"

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/matrix.h"
-#include "api/permutation.h"
+#include "api/problem.h"
 #include "base/grow.h"
 #include "base/number.h"
 #include "base/suggest.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/matrix.h"
+#include "api/problem.h"
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
