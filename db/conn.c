@@ -5,10 +5,12 @@
 #include "db/conn.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clean.h"
 #include "base/clock.h"
+#include "base/limits.h"
 
 static const char *const sql_text[TT__SQL_COUNT] = {
 #define SQL_TEXT(name, text) text,
@@ -91,42 +93,9 @@ tt_status tt__db_fail(tt__store *s, int rc, const char *doing) {
     }
 }
 
-/* ---- Stopping -------------------------------------------------------------------------------- */
-
-static _Thread_local struct {
-    int (*asked)(void *user);
-    void *user;
-    double since_s; /* 0: not asked to stop */
-    bool asking;    /* prevents recursion: the call-back may use a store */
-} stop;
-
-void tt__store_stop_when(int (*asked)(void *user), void *user) {
-    stop.asked = asked;
-    stop.user = user;
-    stop.since_s = 0;
-}
-
-/* After a request to stop, the current statement, and one that begins later, may still run for a moment. Many
- * then end normally. */
-static bool must_stop(tt__store *s, double began_s) {
-    const double moment_s = 0.5;
-    if (!stop.asked || stop.asking)
-        return false;
-    stop.asking = true;
-    bool yes = stop.since_s > 0 || stop.asked(stop.user);
-    stop.asking = false;
-    if (!yes)
-        return false;
-    double now = tt__now_s();
-    if (stop.since_s <= 0)
-        stop.since_s = now;
-    s->stopped = now >= moment_s + (began_s > stop.since_s ? began_s : stop.since_s);
-    return s->stopped;
-}
-
 static int on_steps(void *user) {
     tt__store *s = user;
-    return must_stop(s, s->began_s) || (s->read_until_s > 0 && tt__now_s() > s->read_until_s);
+    return s->must_stop(s, s->began_s) || (s->read_until_s > 0 && tt__now_s() > s->read_until_s);
 }
 
 static void begin_statement(tt__store *s) {
@@ -148,7 +117,7 @@ static bool wait_a_little(tt__store *s) {
         s->deadline_s = now + s->patience_s;
         s->waits = 0;
     }
-    if (now >= s->deadline_s || must_stop(s, s->deadline_s - s->patience_s))
+    if (now >= s->deadline_s || s->must_stop(s, s->deadline_s - s->patience_s))
         return false;
     unsigned most_us = 500u << (s->waits < 5 ? s->waits : 5);
     s->waits++;
@@ -306,10 +275,6 @@ tt_status tt__db_int(tt__store *s, int64_t *value, int64_t none, tt__sql sql, co
     return status;
 }
 
-tt_status tt__store_version(tt__store *s, int64_t *version) {
-    return tt__db_int(s, version, 0, TT__SQL_VERSION, "");
-}
-
 /* ---- Transactions ---------------------------------------------------------------------------- */
 
 tt_status tt__db_begin(tt__store *s, bool *own) {
@@ -331,23 +296,4 @@ tt_status tt__db_end(tt__store *s, bool own, tt_status status) {
     if (!sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* keep the first failure's message */
     return status;
-}
-
-tt_status tt__store_begin(tt__store *s) {
-    if (s->grouped)
-        return tt__fail(TT_E_INTERNAL, "%s: tt__store_begin inside a group of writes", s->path);
-    return tt__db_begin(s, &s->grouped);
-}
-
-tt_status tt__store_hold(tt__store *s) {
-    return tt__db_exec(s, TT__SQL_BEGIN_READING, "");
-}
-
-tt_status tt__store_commit(tt__store *s) {
-    if (!s->grouped)
-        return tt__fail(TT_E_INTERNAL, "%s: tt__store_commit without tt__store_begin", s->path);
-    s->grouped = false;
-    if (sqlite3_get_autocommit(s->db))
-        return tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes", s->path);
-    return tt__db_end(s, true, TT_OK);
 }

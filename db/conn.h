@@ -6,8 +6,9 @@
 
 #include <sqlite3.h>
 
+#include "base/str.h"
+#include "db/path.h"
 #include "db/sql.h"
-#include "db/store.h"
 
 struct tt__store {
     sqlite3 *db;
@@ -23,8 +24,9 @@ struct tt__store {
     unsigned waits, seed; /* waits: so far; seed: for the jitter */
     double began_s;       /* start of the current statement */
     double read_until_s;  /* for a foreign file: deadline for reading all of it; 0: none */
-    bool stopped;         /* tt__store_stop_when has ended the current statement */
-    int64_t screened_ms;  /* time of the last trial of a search */
+    bool (*must_stop)(tt__store *s, double began_s); /* is what began then to be ended? Sets `stopped` */
+    bool stopped;                                    /* it has ended the current statement */
+    int64_t screened_ms;                             /* time of the last trial of a search */
     sqlite3_stmt *stmts[TT__SQL_COUNT];
 };
 
@@ -78,33 +80,5 @@ void tt__text_read(sqlite3_stmt *stmt, int at, char *out, size_t size, const cha
 tt_status tt__db_begin(tt__store *s, bool *own);
 /* Commits if `status` is TT_OK and rolls back otherwise. Returns the first failure. */
 tt_status tt__db_end(tt__store *s, bool own, tt_status status);
-
-/* The SQL function n_samples(BLOB): the number of samples in a trial. */
-void tt__db_n_samples(sqlite3_context *out, int n, sqlite3_value **values);
-
-/* The id of an environment, added on first use; -1 if a read-only store does not have it. */
-tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id);
-
-/* tt__store_run_begin with an explicit start time and origin. */
-tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
-                      int64_t started_ms, const tt__origin *origin, int64_t *run_id);
-
-/* A problem from TT__PROBLEM_COLS, and its values with one more statement. TT_E_DB if a row is damaged. */
-tt_status tt__db_problem_read(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out);
-enum { TT__PROBLEM_COL_COUNT = 6 };
-
-/* From two columns of a query. What others wrote is cut and cleaned. */
-void tt__origin_read(tt__origin *out, sqlite3_stmt *stmt, int at);
-
-/* A trial from TT__TRIAL_COLS. TT_E_DB if the row is damaged. */
-tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out);
-enum { TT__TRIAL_COL_COUNT = 9 };
-/* Largest weight: the ratio of two metrics of a kernel. */
-#define TT__WEIGHT_MAX 1e100
-/* TT_E_INVALID: a number is negative, not finite, or absurdly large. */
-tt_status tt__trial_check(const tt__trial *t);
-
-/* "measured", "replayed", "imported" for 0, 1, 2. */
-const char *tt__run_source_name(int source);
 
 #endif

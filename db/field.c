@@ -32,19 +32,6 @@ const tt__field tt__env_fields[TT__ENV_FIELDS] = {
     TT__FIELD_TEXT_OF(tt__env, library, "library", 0, false),
 };
 
-#define FIGURE(m, kind, max) TT__FIELD_NUM_OF(tt__winner, m, #m, kind, 0, max, false)
-const tt__field tt__winner_fields[TT__WINNER_FIELDS] = {
-    FIGURE(time_us, TT__FIELD_F64, 1e12),
-    FIGURE(copy_us, TT__FIELD_F64, 1e12),
-    FIGURE(copy_fraction, TT__FIELD_F64, 1e6),
-    FIGURE(speedup_vs_default, TT__FIELD_F64, 1e6),
-    FIGURE(trials, TT__FIELD_I64, 1e9),
-    FIGURE(failed, TT__FIELD_I64, 1e9),
-    FIGURE(unix_ms, TT__FIELD_I64, TT__UNIX_MS_MAX),
-    FIGURE(bits, TT__FIELD_I64, 0x1p63),
-    FIGURE(batch_invariant, TT__FIELD_INT, 2),
-};
-
 static void read_one(sqlite3_stmt *stmt, int at, const tt__field *f, void *object) {
     void *m = (char *)object + f->offset;
     switch (f->kind) {
@@ -254,27 +241,4 @@ tt_status tt__checked_config(sqlite3_stmt *stmt, int at, tt__checked_text *out) 
     TT_TRY(tt__fields_read_checked(stmt, at, text_fields, TT__COUNT(text_fields), out));
     TT_TRY(tt__check_kernel(out->kernel));
     return tt__check_config(out->config);
-}
-
-tt_status tt__checked_winner(sqlite3_stmt *stmt, int at, tt__winner *out) {
-    *out = (tt__winner){0};
-    TT_TRY(tt__fields_read_checked(stmt, at, tt__winner_fields, TT__WINNER_FIELDS, out));
-    return out->time_us > 0 ? TT_OK : tt__fail(TT_E_INVALID, "time_us is 0: expected more");
-}
-
-#define NUMBER(type, m) TT__FIELD_NUM_OF(type, m, #m, TT__FIELD_F64, 0, 1e12, false)
-
-tt_status tt__checked_peaks(sqlite3_stmt *stmt, int at, tt__peaks *out) {
-    static const tt__field fields[] = {NUMBER(tt__peaks, copy_gbps),   NUMBER(tt__peaks, l2_gbps),
-                                       NUMBER(tt__peaks, fp32_gflops), NUMBER(tt__peaks, fp64_gflops),
-                                       NUMBER(tt__peaks, fp16_gflops), NUMBER(tt__peaks, tensor_gflops)};
-    return tt__fields_read_checked(stmt, at, fields, TT__COUNT(fields), out);
-}
-
-tt_status tt__checked_energy(sqlite3_stmt *stmt, int at, tt__energy *out) {
-    static const tt__field fields[TT__ENERGY_FIELDS] = {
-        NUMBER(tt__energy, time_us), NUMBER(tt__energy, joules), NUMBER(tt__energy, noise),
-        NUMBER(tt__energy, idle_watts), NUMBER(tt__energy, celsius)};
-    *out = (tt__energy){0};
-    return tt__fields_read_checked(stmt, at, fields, TT__ENERGY_FIELDS, out);
 }

@@ -5,10 +5,12 @@
 #ifndef TT_DB_FIELD_H
 #define TT_DB_FIELD_H
 
-#include <sqlite3.h>
-
+#include "base/hash.h"
 #include "base/json.h"
-#include "db/conn.h"
+#include "base/model.h"
+
+typedef struct sqlite3 sqlite3;
+typedef struct sqlite3_stmt sqlite3_stmt;
 
 typedef enum tt__field_kind { TT__FIELD_TEXT, TT__FIELD_INT, TT__FIELD_I64, TT__FIELD_F64 } tt__field_kind;
 
@@ -25,11 +27,9 @@ typedef struct tt__field {
 #define TT__FIELD_NUM_OF(type, m, path, kind, min, max, opt)                                                 \
     { path, kind, offsetof(type, m), 0, min, max, opt }
 
-enum { TT__GPU_FIELDS = 9, TT__GPU_ID_FIELDS = 5, TT__ENV_FIELDS = 3, TT__WINNER_FIELDS = 9 };
+enum { TT__GPU_FIELDS = 9, TT__GPU_ID_FIELDS = 5, TT__ENV_FIELDS = 3 };
 extern const tt__field tt__gpu_fields[TT__GPU_FIELDS]; /* the first TT__GPU_ID_FIELDS identify a GPU */
 extern const tt__field tt__env_fields[TT__ENV_FIELDS];
-extern const tt__field
-    tt__winner_fields[TT__WINNER_FIELDS]; /* the figures of a winner, time_us to batch_invariant */
 
 /* Reads members from columns from `first` on. Returns the column after them. */
 int tt__fields_read(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, void *object);
@@ -55,23 +55,13 @@ tt_status tt__check_kernel(const char *kernel);
  * parameters. */
 tt_status tt__check_config(const char *config);
 
-/* These read columns from `at` on: a GPU, an environment, a problem (its values need one more statement), or
- * a configuration (kernel, op, hash, text). */
+/* These read columns from `at` on: a GPU, an environment, or a configuration (kernel, op, hash, text). */
 tt_status tt__checked_gpu(sqlite3_stmt *stmt, int at, tt__gpu *out);
 tt_status tt__checked_env(sqlite3_stmt *stmt, int at, tt__env *out);
-tt_status tt__checked_problem(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out);
 
 typedef struct tt__checked_text {
     char kernel[TT__NAME_MAX], op[TT__NAME_MAX], hash[TT__HASH_SIZE], config[TT__CONFIG_MAX];
 } tt__checked_text;
 tt_status tt__checked_config(sqlite3_stmt *stmt, int at, tt__checked_text *out);
-
-/* The peaks of a GPU, and the energy of a configuration. */
-enum { TT__ENERGY_FIELDS = 5 };
-tt_status tt__checked_peaks(sqlite3_stmt *stmt, int at, tt__peaks *out);
-tt_status tt__checked_energy(sqlite3_stmt *stmt, int at, tt__energy *out);
-
-/* The figures of a winner, from time_us to batch_invariant. */
-tt_status tt__checked_winner(sqlite3_stmt *stmt, int at, tt__winner *out);
 
 #endif

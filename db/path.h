@@ -1,10 +1,17 @@
 /*
- * The path of the store's file, and the preparations before SQLite opens it.
+ * The path of the store's file, who may write it, and the preparations before SQLite opens it.
  */
 #ifndef TT_DB_PATH_H
 #define TT_DB_PATH_H
 
-#include "db/store.h"
+#include "base/str.h"
+
+typedef struct tt__store tt__store;
+
+typedef enum tt__store_mode { TT__STORE_READ_WRITE, TT__STORE_UPDATE, TT__STORE_READ_ONLY } tt__store_mode;
+
+/* The store's default path: see tt_open_opts.db_path. TT_E_INVALID: HOME is not set. */
+tt_status tt__store_default_path(tt__str *out);
 
 /* Checks that the file can be a store. READ_WRITE mode creates an empty file if it is missing, and its folder
  * if that is the default one. Files that SQLite reads beside it must be regular. TT_E_DB says what to do. */

@@ -149,11 +149,53 @@ static tt_status check_objects(tt__store *s) {
     return status;
 }
 
+/* ---- Stopping -------------------------------------------------------------------------------- */
+
+static _Thread_local struct {
+    int (*asked)(void *user);
+    void *user;
+    double since_s; /* 0: not asked to stop */
+    bool asking;    /* prevents recursion: the call-back may use a store */
+} stop;
+
+void tt__store_stop_when(int (*asked)(void *user), void *user) {
+    stop.asked = asked;
+    stop.user = user;
+    stop.since_s = 0;
+}
+
+/* After a request to stop, the current statement, and one that begins later, may still run for a moment. Many
+ * then end normally. */
+static bool must_stop(tt__store *s, double began_s) {
+    const double moment_s = 0.5;
+    if (!stop.asked || stop.asking)
+        return false;
+    stop.asking = true;
+    bool yes = stop.since_s > 0 || stop.asked(stop.user);
+    stop.asking = false;
+    if (!yes)
+        return false;
+    double now = tt__now_s();
+    if (stop.since_s <= 0)
+        stop.since_s = now;
+    s->stopped = now >= moment_s + (began_s > stop.since_s ? began_s : stop.since_s);
+    return s->stopped;
+}
+
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 static tt_status run_script(tt__store *s, const char *sql, const char *doing) {
     int rc = tt__db_script(s, sql);
     return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, doing);
+}
+
+/* The SQL function n_samples(BLOB): the number of samples in a trial (result.c writes them). */
+static void n_samples(sqlite3_context *out, int n, sqlite3_value **values) {
+    const unsigned char *in = sqlite3_value_blob(values[0]);
+    int size = sqlite3_value_bytes(values[0]), ends = 0;
+    for (int at = 0; in && n && at < size; at++)
+        ends += !(in[at] & 0x80);
+    sqlite3_result_int(out, ends);
 }
 
 static int connect(tt__store *s, const char *name, int flags) {
@@ -176,7 +218,7 @@ static int connect(tt__store *s, const char *name, int flags) {
     tt__db_be_patient(s);
     rc =
         sqlite3_create_function(s->db, "n_samples", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
-                                NULL, tt__db_n_samples, NULL, NULL);
+                                NULL, n_samples, NULL, NULL);
     if (rc != SQLITE_OK)
         return rc;
     return tt__db_script(s, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON");
@@ -422,6 +464,7 @@ static tt_status open_store(tt__store **out, const char *path, tt__store_mode mo
     s->mode = mode;
     s->foreign = foreign;
     s->patience_s = PATIENCE_S;
+    s->must_stop = must_stop;
     s->read_until_s = foreign ? until_s(path) : 0;
     const bool made = mode == TT__STORE_READ_WRITE && access(path, F_OK) != 0 && errno == ENOENT;
     tt_status status = count_open(s);
@@ -456,4 +499,29 @@ tt_status tt__store_open_scratch(tt__store **out) {
 
 const char *tt__store_path(const tt__store *store) {
     return store->path;
+}
+
+/* ---- The whole, for callers ------------------------------------------------------------------ */
+
+tt_status tt__store_version(tt__store *s, int64_t *version) {
+    return tt__db_int(s, version, 0, TT__SQL_VERSION, "");
+}
+
+tt_status tt__store_begin(tt__store *s) {
+    if (s->grouped)
+        return tt__fail(TT_E_INTERNAL, "%s: tt__store_begin inside a group of writes", s->path);
+    return tt__db_begin(s, &s->grouped);
+}
+
+tt_status tt__store_hold(tt__store *s) {
+    return tt__db_exec(s, TT__SQL_BEGIN_READING, "");
+}
+
+tt_status tt__store_commit(tt__store *s) {
+    if (!s->grouped)
+        return tt__fail(TT_E_INTERNAL, "%s: tt__store_commit without tt__store_begin", s->path);
+    s->grouped = false;
+    if (sqlite3_get_autocommit(s->db))
+        return tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes", s->path);
+    return tt__db_end(s, true, TT_OK);
 }

@@ -2,6 +2,8 @@
  * Writes recordings: the trials of one GPU as T4 JSON. Each result is one line, so that a diff shows which
  * configurations changed. docs/recordings.md has the format. It also writes cache files of Kernel Tuner.
  */
+#include "db/exchange/export.h"
+
 #include <glob.h>
 #include <math.h>
 #include <stdlib.h>

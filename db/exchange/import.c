@@ -1,415 +1,302 @@
 /*
- * Reads recordings. SQLite's JSON functions take the file apart, tables of fields say what it must have, and
- * everything goes into a store in memory. An error names its place in the file.
+ * Takes a JSON file apart. Its long parts are found here, by brackets and strings alone. Everything else, and
+ * each member of a part, is read by SQLite's functions. Files of other tuners are unpacked, told apart, and
+ * caches are converted to T4 as Kernel Tuner and the benchmark hub write it. docs/recordings.md says which
+ * parts are read.
  */
 #include "db/exchange/import.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
+#include <zlib.h>
 
-#include "base/clock.h"
-#include "base/grow.h"
 #include "base/number.h"
-#include "db/field.h"
 
-/* Prefixes the last error with its place. */
-static tt_status at_place(tt__import *m, tt_status status) {
-    return status == TT_OK ? TT_OK : tt__fail_prefix(status, "%s: %s", m->path, m->place);
+tt_status tt__import_sql_failed(tt__import *m) {
+    int rc = sqlite3_errcode(m->db);
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        return tt__fail_memory(m->text.len);
+    return tt__fail(TT_E_INVALID, "%s: %s", m->path, sqlite3_errmsg(m->db));
 }
 
-static tt_status read_object(tt__import *m, const char *json, int len, const tt__field *f, size_t n,
-                             void *out) {
-    sqlite3_stmt *stmt = tt__fields_prepare_json(m->db, f, n);
-    if (!stmt)
-        return tt__fail_memory(0);
-    tt_status status = at_place(m, tt__fields_read_json(stmt, f, n, out, json, len));
-    sqlite3_finalize(stmt);
-    return status;
+tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql) {
+    return sqlite3_prepare_v2(m->db, sql, -1, stmt, NULL) == SQLITE_OK ? TT_OK : tt__import_sql_failed(m);
 }
 
-/* ---- Metadata -------------------------------------------------------------------------------- */
-
-typedef struct head {
-    char schema_version[32];
-    int format;
-} head;
-
-static const tt__field head_fields[] = {
-    TT__FIELD_TEXT_OF(head, schema_version, "schema_version", 1, false),
-    TT__FIELD_NUM_OF(head, format, "metadata.format", TT__FIELD_INT, 1, 1e6, false),
-};
-
-static tt_status read_head(tt__import *m) {
-    head h = {0};
-    tt__copy(m->place, sizeof m->place, "not a recording that `tune export` wrote");
-    TT_TRY(read_object(m, m->rest.text, (int)m->rest.len, head_fields, 2, &h));
-    if (strncmp(h.schema_version, "1.", 2) != 0)
-        return tt__fail(TT_E_INVALID, "%s: schema_version is %s: this tiletune reads T4 1.x", m->path,
-                        h.schema_version);
-    if (h.format > TT__RECORDING_FORMAT)
-        return tt__fail(TT_E_INVALID,
-                        "%s: metadata.format is %d, and this tiletune (%s) knows up to %d: upgrade it",
-                        m->path, h.format, TT_VERSION, TT__RECORDING_FORMAT);
-    m->format = h.format;
+tt_status tt__import_ask(tt__import *m, const char *sql, const char **text) {
+    sqlite3_finalize(m->asked);
+    m->asked = NULL;
+    TT_TRY(tt__import_prepare(m, &m->asked, sql));
+    if (sqlite3_bind_text(m->asked, 1, tt__str_text(&m->rest), (int)m->rest.len, SQLITE_STATIC) !=
+            SQLITE_OK ||
+        sqlite3_step(m->asked) != SQLITE_ROW)
+        return tt__import_sql_failed(m);
+    *text = tt__db_text(m->asked, 0);
     return TT_OK;
 }
 
-/* Reads when the recording was made, which is the date of its trials. Without a valid date, that of
- * the file is taken. */
-static tt_status read_date(tt__import *m, const tt__member *v) {
-    sqlite3_stmt *stmt = NULL;
-    TT_TRY(tt__import_prepare(m, &stmt, "SELECT CAST(strftime('%s', ?1) AS INTEGER) * 1000"));
-    if (sqlite3_bind_text(stmt, 1, v->json, v->len, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(stmt) == SQLITE_ROW)
-        m->date_ms = sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
+/* TT_E_INVALID: there is no such object or array. */
+static tt_status want(tt__import *m, const char *where, const char *type) {
+    const char *actual = NULL;
+    char sql[96];
+    snprintf(sql, sizeof sql, "SELECT json_type(?1, '$.%s')", where);
+    TT_TRY(tt__import_ask(m, sql, &actual));
+    if (!actual || strcmp(actual, type) != 0)
+        return tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
+                        where, actual ? actual : "missing", type);
     return TT_OK;
 }
 
-static tt_status on_metadata(tt__import *m, void *user, const tt__member *v) {
-    (void)user;
-    if (v->key && strcmp(v->key, "date") == 0 && strcmp(v->type, "text") == 0)
-        return read_date(m, v);
-    if (v->key && strcmp(v->key, "rules") == 0) {
-        if (strcmp(v->type, "array") != 0)
-            return tt__fail(TT_E_INVALID, "%s: metadata.rules is %s: expected an array", m->path, v->type);
-        tt__str_addn(&m->rules, v->json, (size_t)v->len);
-        return tt__str_check(&m->rules);
+/* ---- Parts ------------------------------------------------------------------------------------------- */
+
+const char *const tt__import_parts[TT__PART_COUNT] = {"results", "cache", "metadata.problems"};
+static const struct {
+    const char *outer, *name; /* outer NULL: the file's own object */
+    char bracket;
+} parts[TT__PART_COUNT] = {{NULL, "results", '['}, {NULL, "cache", '{'}, {"metadata", "problems", '['}};
+
+enum { DEPTH_MAX = 2000 }; /* SQLite's own */
+
+/* A walk over the brackets of a text. */
+typedef struct nesting {
+    size_t depth;
+    char open[DEPTH_MAX];
+    struct {
+        const char *text;
+        size_t n;
+    } keys[2]; /* the last ones of the outermost objects */
+    bool key;  /* a key comes next, or the object ends */
+} nesting;
+
+/* The end of a string, at its closing quote; NULL: it has none. */
+static const char *end_of_string(const char *at, const char *end) {
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\' && at + 1 < end;
+    return at < end ? at : NULL;
+}
+
+/* Takes the next character, or all of a string. NULL: it cannot be JSON. SQLite 3.40 accepts {["a"]: 1} as
+ * JSON, and then reads out of bounds. */
+static const char *take(nesting *n, const char *at, const char *end) {
+    if (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')
+        return at + 1;
+    const bool key = n->key;
+    if (key && *at != '"' && *at != '}')
+        return NULL;
+    n->key = *at == '{' || (*at == ',' && n->depth && n->open[n->depth - 1] == '{');
+    if (*at == '"') {
+        const char *last = end_of_string(at, end);
+        if (last && key && n->depth <= 2) {
+            n->keys[n->depth - 1].text = at + 1;
+            n->keys[n->depth - 1].n = (size_t)(last - at) - 1;
+        }
+        return last ? last + 1 : NULL;
     }
-    bool gpu = v->key && strcmp(v->key, "gpu") == 0, env = v->key && strcmp(v->key, "environment") == 0;
-    if (!gpu && !env)
+    if (*at == '{' || *at == '[') {
+        if (n->depth == DEPTH_MAX)
+            return NULL;
+        n->open[n->depth++] = *at;
+    } else if (*at == '}' || *at == ']') {
+        if (!n->depth || n->open[--n->depth] != (*at == '}' ? '{' : '['))
+            return NULL;
+    }
+    return at + 1;
+}
+
+static bool is_key(const nesting *n, size_t level, const char *name) {
+    return n->keys[level].n == strlen(name) && memcmp(n->keys[level].text, name, n->keys[level].n) == 0;
+}
+
+/* The part that begins with this bracket, or TT__PART_COUNT. */
+static tt__part part_at(const nesting *n, char bracket) {
+    tt__part p = 0;
+    const size_t depth = n->depth;
+    if (depth < 1 || depth > 2 || n->open[0] != '{' || n->open[depth - 1] != '{')
+        return TT__PART_COUNT;
+    while (p < TT__PART_COUNT &&
+           !(parts[p].bracket == bracket && is_key(n, depth - 1, parts[p].name) &&
+             (parts[p].outer ? depth == 2 && is_key(n, 0, parts[p].outer) : depth == 1)))
+        p++;
+    return p;
+}
+
+/* Finds the parts and makes the rest. *yes: it may be JSON. */
+static tt_status split(tt__import *m, bool *yes) {
+    const char *text = tt__str_text(&m->text), *end = text + m->text.len, *kept = text, *valid;
+    tt__part inside = TT__PART_COUNT;
+    size_t depth = 0; /* of the part */
+    nesting n = {.depth = 0};
+    *yes = false;
+    tt__str_free(&m->rest);
+    memset(m->parts, 0, sizeof m->parts);
+    for (const char *at = text, *next; at < end; at = next) {
+        tt__part begins =
+            inside == TT__PART_COUNT && (*at == '[' || *at == '{') ? part_at(&n, *at) : TT__PART_COUNT;
+        if (!(next = take(&n, at, end)))
+            return TT_OK;
+        if (begins < TT__PART_COUNT && !m->parts[begins].begin) {
+            inside = begins;
+            depth = n.depth;
+            m->parts[inside].begin = (size_t)(next - text);
+            tt__str_addn(&m->rest, kept, (size_t)(next - kept));
+        } else if (inside < TT__PART_COUNT && n.depth < depth) {
+            m->parts[inside].end = (size_t)(at - text);
+            kept = at;
+            inside = TT__PART_COUNT;
+        }
+    }
+    tt__str_addn(&m->rest, kept, (size_t)(end - kept));
+    TT_TRY(tt__str_check(&m->rest));
+    if (n.depth)
         return TT_OK;
-    snprintf(m->place, sizeof m->place, "metadata.%s", v->key);
-    if (strcmp(v->type, "object") != 0)
-        return at_place(m, tt__fail(TT_E_INVALID, "is %s: expected an object", v->type));
-    if (gpu)
-        return read_object(m, v->json, v->len, tt__gpu_fields, TT__GPU_FIELDS, &m->r->gpu);
-    return read_object(m, v->json, v->len, tt__env_fields, TT__ENV_FIELDS, &m->r->env);
-}
-
-static tt_status on_kernel(tt__import *m, void *user, const tt__member *v) {
-    (void)user;
-    TT_TRY(TT__GROW(m->r->kernels, m->r->n_kernels));
-    tt__recorded_kernel *k = &m->r->kernels[m->r->n_kernels];
-    if (!v->key || strlen(v->key) >= sizeof k->kernel || strcmp(v->type, "text") != 0 ||
-        (size_t)v->len >= sizeof k->hash)
-        return tt__fail(TT_E_INVALID,
-                        "%s: metadata.kernels: \"%.80s\" is not a kernel name with the hash of its text",
-                        m->path, v->key ? v->key : "");
-    tt__copy(k->kernel, sizeof k->kernel, v->key);
-    tt__copy(k->hash, sizeof k->hash, v->json);
-    m->r->n_kernels++;
+    TT_TRY(tt__import_ask(m, "SELECT json_valid(?1)", &valid));
+    *yes = sqlite3_column_int(m->asked, 0);
     return TT_OK;
 }
 
-static tt_status add_problem(tt__import *m, const tt__problem *p) {
-    TT_TRY(TT__GROW(m->problems, m->n_problems));
-    tt__copy(m->problems[m->n_problems].op, sizeof m->problems->op, p->op);
-    TT_TRY(tt__store_problem(m->r->store, p, &m->problems[m->n_problems].id));
-    m->n_problems++;
-    return TT_OK;
+/* While Kernel Tuner runs, its cache file ends with a comma. */
+static tt_status end_cache(tt__import *m) {
+    while (m->text.len && strchr(" \t\r\n", m->text.text[m->text.len - 1]))
+        m->text.len--;
+    m->text.len -= m->text.len && m->text.text[m->text.len - 1] == ',';
+    tt__str_add(&m->text, "}}");
+    return tt__str_check(&m->text);
 }
 
-static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
-    (void)user;
-    tt__problem p;
-    TT_TRY(at_place(m, tt__import_problem(m, v, &p)));
-    return add_problem(m, &p);
+/* Is the backslash at `at` one that another one stands for? */
+static bool is_escaped(const char *text, const char *at) {
+    size_t n = 0;
+    while (at > text && *--at == '\\')
+        n++;
+    return n % 2;
 }
 
-static tt_status on_rule(tt__import *m, void *user, const tt__member *v) {
-    const int64_t *gpu_id = user;
-    tt__tuning_rule *rule;
-    snprintf(m->place, sizeof m->place, "metadata.rules[%lld]", (long long)v->index);
-    if (strcmp(v->type, "text") != 0)
-        return at_place(m, tt__fail(TT_E_INVALID, "is %s: expected a text", v->type));
-    TT_TRY(at_place(m, tt__rule_read(&rule, v->json)));
-    tt_status status = tt__store_rule_put(m->r->store, *gpu_id, rule, m->date_ms);
-    tt__rule_free(&rule);
-    return status;
+tt_status tt__import_split(tt__import *m) {
+    bool yes;
+    size_t len = m->text.len, nul = m->text.text ? strlen(m->text.text) : 0;
+    if (nul != m->text.len)
+        return tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", m->path, nul);
+    if (m->text.len > INT_MAX)
+        return tt__fail(TT_E_INVALID, "%s: %zu bytes: too large for a recording", m->path, m->text.len);
+    for (const char *at = tt__str_text(&m->text); (at = strstr(at, "\\u0000")); at += 2)
+        if (!is_escaped(tt__str_text(&m->text), at))
+            return tt__fail(TT_E_INVALID, "%s: a text has a NUL character at offset %zu", m->path,
+                            (size_t)(at - m->text.text));
+    TT_TRY(split(m, &yes));
+    if (!yes && strstr(tt__str_text(&m->text), "\"cache\"")) {
+        TT_TRY(end_cache(m));
+        TT_TRY(split(m, &yes));
+    }
+    return yes ? TT_OK
+               : tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
+                          len);
 }
 
-static tt_status read_rules(tt__import *m, int64_t gpu_id) {
-    const tt__member rules = {.type = "array", .json = m->rules.text, .len = (int)m->rules.len};
-    return m->rules.len ? tt__import_walk(m, &rules, on_rule, &gpu_id) : TT_OK;
+static const char *skip_blanks(const char *at, const char *end) {
+    while (at < end && strchr(" \t\r\n", *at))
+        at++;
+    return at;
 }
 
-/* ---- Results --------------------------------------------------------------------------------- */
-
-typedef struct result {
-    char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[24], timestamp[32], bits[TT__BITS_TEXT_MAX];
-    int problem;
-    bool bad_time; /* it has no time that could be one */
-    tt__trial trial;
-    tt__str config;
-    tt__member configuration, times, runtimes, measurements, correctness; /* of the file */
-} result;
-
-#define TIME_MAX_MS 1e9
-#define TIME_MIN_US 1e-4 /* a store keeps no less: 0.1 ns */
-static const tt__field result_fields[] = {
-    TT__FIELD_TEXT_OF(result, kernel, "kernel", 1, false),
-    TT__FIELD_NUM_OF(result, problem, "problem", TT__FIELD_INT, 0, INT_MAX, false),
-    TT__FIELD_TEXT_OF(result, stage, "stage", 1, false),
-    TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
-    TT__FIELD_TEXT_OF(result, status, "status", 1, true),
-    TT__FIELD_TEXT_OF(result, trial.reason, "reason", 0, true),
-    TT__FIELD_TEXT_OF(result, timestamp, "timestamp", 0, true),
-    TT__FIELD_TEXT_OF(result, bits, "bits", 0, true),
-    TT__FIELD_NUM_OF(result, trial.limit_s, "limit_s", TT__FIELD_F64, 0, TIME_MAX_MS, true),
-    TT__FIELD_NUM_OF(result, trial.weight, "weight", TT__FIELD_F64, 1 / TT__WEIGHT_MAX, TT__WEIGHT_MAX, true),
-    TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation_time", TT__FIELD_F64, 0, TIME_MAX_MS,
-                     false),
-};
-enum { RESULT_FIELDS = TT__COUNT(result_fields) };
-
-static const tt__field foreign_fields[] = {
-    TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
-    TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation", TT__FIELD_F64, 0, TIME_MAX_MS, true),
-};
-enum { FOREIGN_FIELDS = TT__COUNT(foreign_fields) };
-
-static bool is_number(const tt__member *v) {
-    return strcmp(v->type, "real") == 0 || strcmp(v->type, "integer") == 0;
+/* The end of what lies between, without the blanks behind it. */
+static const char *before_blanks(const char *at, const char *end) {
+    while (end > at && strchr(" \t\r\n", end[-1]))
+        end--;
+    return end;
 }
 
-static tt_status on_parameter(tt__import *m, void *user, const tt__member *v) {
-    result *r = user;
-    bool flag = strcmp(v->type, "true") == 0 || strcmp(v->type, "false") == 0; /* their value is 1 or 0 */
-    if (strcmp(v->type, "integer") != 0 && strcmp(v->type, "text") != 0 &&
-        !(m->foreign && (flag || strcmp(v->type, "real") == 0)))
-        return tt__fail(TT_E_INVALID, "configuration.%.80s is %s: expected an integer or a text", v->key,
-                        v->type);
-    tt__str_addf(&r->config, "%s%s=", r->config.len ? " " : "", v->key);
-    if (m->foreign && fabs(v->number) < 1e15 && v->number == trunc(v->number) && is_number(v))
-        tt__str_addf(&r->config, "%.0f", v->number); /* to Python, 32.0 is 32 */
+/* The end of a member, at the comma behind it or at the end of the part. Brackets are known to pair up. */
+static const char *end_of_member(const char *at, const char *end) {
+    for (size_t depth = 0; at < end && (*at != ',' || depth); at++) {
+        depth += *at == '{' || *at == '[';
+        depth -= *at == '}' || *at == ']';
+        if (*at == '"')
+            at = end_of_string(at, end);
+    }
+    return at;
+}
+
+/* The value of a member of an object. Of what is no member all is returned, which is not JSON. */
+static const char *skip_key(const char *at, const char *end) {
+    const char *value = *at == '"' ? end_of_string(at, end) : NULL;
+    value = value ? skip_blanks(value + 1, end) : end;
+    return value < end && *value == ':' ? skip_blanks(value + 1, end) : at;
+}
+
+/* The text of a string with its quotes. */
+static tt_status read_string(tt__import *m, tt__str *out, const char *at, const char *end) {
+    tt_status status = TT_OK;
+    out->len = 0;
+    if (!memchr(at, '\\', (size_t)(end - at))) {
+        tt__str_addn(out, at + 1, (size_t)(end - at) - 2);
+        return tt__str_check(out);
+    }
+    if (!m->string)
+        TT_TRY(tt__import_prepare(m, &m->string, "SELECT json_extract(?1, '$')"));
+    if (sqlite3_bind_text(m->string, 1, at, (int)(end - at), SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(m->string) == SQLITE_ROW && tt__db_text(m->string, 0))
+        tt__str_addn(out, tt__db_text(m->string, 0), (size_t)sqlite3_column_bytes(m->string, 0));
     else
-        tt__str_add(&r->config, v->json);
-    return TT_OK;
+        status = tt__import_sql_failed(m);
+    sqlite3_reset(m->string);
+    return status == TT_OK ? tt__str_check(out) : status;
 }
 
-static tt_status on_runtime(tt__import *m, void *user, const tt__member *v) {
-    tt__trial *t = &((result *)user)->trial;
-    if (m->foreign && t->n_samples == TT__SAMPLES_MAX) /* the first ones will do */
+static tt_status read_value(tt__import *m, tt__member *v, const char *at, const char *end) {
+    v->json = at;
+    v->len = (int)(end - at);
+    if (*at == '{' || *at == '[') {
+        v->type = *at == '{' ? "object" : "array";
         return TT_OK;
-    const double ms = v->number * (m->foreign ? m->ms_per_unit : 1);
-    ((result *)user)->bad_time = !is_number(v) || !(ms >= 0 && ms <= TIME_MAX_MS);
-    if (((result *)user)->bad_time)
-        return tt__fail(TT_E_INVALID, "times.runtimes[%lld] is %.40s: expected milliseconds, 0 to %g",
-                        (long long)v->index, is_number(v) ? v->json : v->type, TIME_MAX_MS);
-    if (t->n_samples == TT__SAMPLES_MAX)
-        return tt__fail(TT_E_INVALID, "times.runtimes has more than %d members", TT__SAMPLES_MAX);
-    t->samples_us[t->n_samples++] = (float)(ms * 1e3);
-    return TT_OK;
-}
-
-/* A member of measurements: its name, its value, and its unit. */
-typedef struct measurement {
-    bool named, time, regs;
-    const char *type; /* of the value; NULL: it has none */
-    double number;
-    char text[48], unit[24];
-} measurement;
-
-static tt_status on_measured(tt__import *m, void *user, const tt__member *v) {
-    measurement *x = user;
-    (void)m;
-    if (strcmp(v->key, "name") == 0 && !x->named) {
-        x->named = true;
-        x->time = strcmp(v->type, "text") == 0 && strcmp(v->json, "time") == 0;
-        x->regs = strcmp(v->type, "text") == 0 && strcmp(v->json, "registers") == 0;
-    } else if (strcmp(v->key, "value") == 0 && !x->type) {
-        x->type = v->type;
-        x->number = v->number;
-        snprintf(x->text, sizeof x->text, "%.40s", is_number(v) ? v->json : v->type);
-    } else if (strcmp(v->key, "unit") == 0 && strcmp(v->type, "text") == 0) {
-        tt__copy(x->unit, sizeof x->unit, v->json);
     }
-    return TT_OK;
-}
-
-/* A time has the unit that it says, else that of the file. */
-static tt_status find_unit(const tt__import *m, const measurement *x, double *ms) {
-    *ms = !x->time ? 1 : m->foreign ? m->ms_per_unit : 1;
-    if (!x->time || !*x->unit)
-        return TT_OK;
-    const double said_ms = tt__import_unit_ms(x->unit);
-    if (!(said_ms > 0) || (!m->foreign && said_ms != 1))
-        return tt__fail(TT_E_INVALID, "measurements: the unit of time is \"%s\": expected %s", x->unit,
-                        m->foreign ? "s, ms, us or ns" : "ms");
-    *ms = said_ms;
-    return TT_OK;
-}
-
-static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) {
-    tt__trial *t = &((result *)user)->trial;
-    measurement x = {.text = "missing"};
-    if (strcmp(v->type, "object") != 0)
-        return TT_OK;
-    TT_TRY(tt__import_walk(m, v, on_measured, &x));
-    const char *type = x.type ? x.type : "missing";
-    double unit_ms;
-    TT_TRY(find_unit(m, &x, &unit_ms));
-    const double most = x.time ? TIME_MAX_MS : 1e6, value = x.number * unit_ms;
-    const bool number = strcmp(type, "real") == 0 || strcmp(type, "integer") == 0;
-    bool none = m->foreign && (t->status != TT__TRIAL_OK || strcmp(type, "null") == 0);
-    if ((!x.time && !x.regs) || (none && !number)) /* a failed trial has a word there */
-        return TT_OK;
-    ((result *)user)->bad_time = x.time && (!number || !(value >= 0 && value <= most));
-    if (!number || !(value >= 0 && value <= most))
-        return tt__fail(TT_E_INVALID, "measurements: %s is %s: expected a number from 0 to %g",
-                        x.time ? "time" : "registers", x.text, most);
-    if (x.time)
-        t->time_us = value * 1e3;
-    else
-        t->regs = (int)value;
-    return TT_OK;
-}
-
-/* The first of each name counts. */
-static void keep(tt__member *out, const tt__member *v, const char *name) {
-    if (!out->type && strcmp(v->key, name) == 0)
-        *out = *v;
-}
-
-static tt_status on_top(tt__import *m, void *user, const tt__member *v) {
-    result *r = user;
-    (void)m;
-    keep(&r->configuration, v, "configuration");
-    keep(&r->times, v, "times");
-    keep(&r->measurements, v, "measurements");
-    keep(&r->correctness, v, "correctness");
-    return TT_OK;
-}
-
-static tt_status on_time(tt__import *m, void *user, const tt__member *v) {
-    (void)m;
-    keep(&((result *)user)->runtimes, v, "runtimes");
-    return TT_OK;
-}
-
-static tt_status walk_member(tt__import *m, const tt__member *of, const char *name, const char *type,
-                             tt__member_fn fn, void *user) {
-    if (!of->type || strcmp(of->type, "null") == 0)
-        return TT_OK;
-    if (strcmp(of->type, type) != 0)
-        return tt__fail(TT_E_INVALID, "%s is %s: expected an %s", name, of->type, type);
-    return tt__import_walk(m, of, fn, user);
-}
-
-/* `status` is ours and precise. `invalidity` is from T4 and always there. */
-static tt_status find_status(const result *r, tt__trial_status *out) {
-    int word = 0, s = 0;
-    while (word < TT__TRIAL_STATUS_COUNT && strcmp(tt__t4_words[word], r->invalidity) != 0)
-        word++;
-    if (word == TT__TRIAL_STATUS_COUNT)
-        return tt__fail(TT_E_INVALID, "invalidity is \"%s\": T4 has no such word", r->invalidity);
-    *out = (tt__trial_status)word;
-    if (!*r->status)
-        return TT_OK;
-    while (s < TT__TRIAL_STATUS_COUNT && strcmp(tt__trial_status_name((tt__trial_status)s), r->status) != 0)
-        s++;
-    if (s == TT__TRIAL_STATUS_COUNT)
-        return tt__fail(TT_E_INVALID, "status is \"%s\": there is no such status", r->status);
-    if ((s == TT__TRIAL_OK) != (word == TT__TRIAL_OK))
-        return tt__fail(TT_E_INVALID, "status is \"%s\", but invalidity \"%s\"", r->status, r->invalidity);
-    *out = (tt__trial_status)s;
-    return TT_OK;
-}
-
-/* Older files say in the reason alone which limit was exceeded, and that the compiler failed. */
-static void read_reason(tt__trial *t) {
-    static const struct {
-        tt__trial_status said, is;
-        const char *begins;
-    } rows[] = {{TT__TRIAL_TIMEOUT, TT__TRIAL_TIMEOUT, "ran longer than "},
-                {TT__TRIAL_TIMEOUT, TT__TRIAL_COMPILE_TIMEOUT, "compiled longer than "},
-                {TT__TRIAL_CRASHED, TT__TRIAL_COMPILER_CRASHED, "its compiler "}};
-    for (size_t i = 0; i < TT__COUNT(rows) && !(t->limit_s > 0); i++) {
-        const size_t n = strlen(rows[i].begins);
-        if (t->status != rows[i].said || strncmp(t->reason, rows[i].begins, n) != 0)
-            continue;
-        const double limit_s = rows[i].said == TT__TRIAL_TIMEOUT ? tt__strtod(t->reason + n, NULL) : 0;
-        t->status = rows[i].is;
-        t->limit_s = limit_s > 0 && limit_s <= TIME_MAX_MS ? limit_s : 0;
-        return;
-    }
-}
-
-/* Kernel Tuner's time is a mean, too. */
-static void fill_time(tt__trial *t) {
-    double sum = 0;
-    for (int i = 0; i < t->n_samples; i++)
-        sum += (double)t->samples_us[i];
-    if (t->status == TT__TRIAL_OK && !(t->time_us > 0) && t->n_samples)
-        t->time_us = sum / t->n_samples;
-}
-
-static tt_status fit(const tt__import *m, result *r) {
-    char config[TT__CONFIG_MAX];
-    if (!m->foreign || !m->foreign->fits)
-        return TT_OK;
-    tt__copy(config, sizeof config, tt__str_text(&r->config));
-    TT_TRY(m->foreign->fits(m->foreign, config, r->trial.status == TT__TRIAL_OK));
-    tt__str_free(&r->config);
-    tt__str_add(&r->config, config);
-    return tt__str_check(&r->config);
-}
-
-static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__stage *stage) {
-    if (strcmp(v->type, "object") != 0)
-        return tt__fail(TT_E_INVALID, "is %s: expected an object", v->type);
-    if (m->foreign) {
-        tt__copy(r->kernel, sizeof r->kernel, m->foreign->kernel);
-        tt__copy(r->stage, sizeof r->stage, "screen");
-        TT_TRY(tt__fields_read_json(m->result, foreign_fields, FOREIGN_FIELDS, r, v->json, v->len));
+    m->value.len = 0;
+    if (*at == '"') {
+        v->type = "text";
+        TT_TRY(read_string(m, &m->value, at, end));
+    } else if (*at == 't' || *at == 'f') {
+        v->type = *at == 't' ? "true" : "false";
+        v->number = *at == 't';
+        tt__str_add(&m->value, *at == 't' ? "1" : "0");
+    } else if (*at == 'n') {
+        v->type = "null";
+        tt__str_add(&m->value, "");
     } else {
-        TT_TRY(tt__fields_read_json(m->result, result_fields, RESULT_FIELDS, r, v->json, v->len));
+        tt__str_addn(&m->value, at, (size_t)(end - at));
+        v->type = strpbrk(tt__str_text(&m->value), ".eE") ? "real" : "integer";
+        v->number = tt__strtod(tt__str_text(&m->value), NULL);
     }
-    if ((size_t)r->problem >= m->n_problems)
-        return tt__fail(TT_E_INVALID, "problem is %d: metadata.problems has %zu", r->problem, m->n_problems);
-    *stage = strcmp(r->stage, "final") == 0 ? TT__STAGE_FINAL : TT__STAGE_SCREEN;
-    if (*stage == TT__STAGE_SCREEN && strcmp(r->stage, "screen") != 0)
-        return tt__fail(TT_E_INVALID, "stage is \"%s\": expected screen or final", r->stage);
-    TT_TRY(find_status(r, &r->trial.status));
-    if ((r->trial.bits = tt__bits_read(r->bits)) < 0)
-        return tt__fail(TT_E_INVALID, "bits is \"%s\": expected 16 hexadecimal digits, unstable or exact",
-                        r->bits);
-    read_reason(&r->trial);
-    TT_TRY(tt__import_walk(m, v, on_top, r));
-    if (r->trial.status == TT__TRIAL_OK && r->correctness.type && is_number(&r->correctness) &&
-        !(r->correctness.number > 0))
-        return tt__fail(TT_E_INVALID, "correctness is 0, but invalidity \"correct\"");
-    TT_TRY(walk_member(m, &r->configuration, "configuration", "object", on_parameter, r));
-    TT_TRY(tt__str_check(&r->config));
-    if (r->config.len >= TT__CONFIG_MAX)
-        return tt__fail(TT_E_INVALID, "configuration has %zu bytes: expected less than %d", r->config.len,
-                        TT__CONFIG_MAX);
-    TT_TRY(tt__check_kernel(r->kernel));
-    TT_TRY(tt__check_config(tt__str_text(&r->config)));
-    TT_TRY(fit(m, r));
-    TT_TRY(walk_member(m, &r->times, "times", "object", on_time, r));
-    TT_TRY(walk_member(m, &r->runtimes, "times.runtimes", "array", on_runtime, r));
-    TT_TRY(walk_member(m, &r->measurements, "measurements", "array", on_measurement, r));
-    if (m->foreign)
-        fill_time(&r->trial);
-    if (r->trial.status == TT__TRIAL_OK && !(r->trial.time_us >= TIME_MIN_US))
-        return tt__fail(TT_E_INVALID, "measurements has no time above 0, but the result is correct");
+    v->json = tt__str_text(&m->value);
+    v->len = (int)m->value.len;
+    return tt__str_check(&m->value);
+}
+
+tt_status tt__import_walk(tt__import *m, const tt__member *of, tt__member_fn fn, void *user) {
+    const char *end = of->json + of->len - 1, *at = skip_blanks(of->json + 1, end);
+    for (int64_t i = 0; at < end; i++) {
+        const char *last = end_of_member(at, end);
+        tt__member v = {.index = i};
+        if (*of->json == '{') {
+            TT_TRY(read_string(m, &m->key, at, end_of_string(at, end) + 1));
+            v.key = tt__str_text(&m->key);
+            at = skip_key(at, last);
+        }
+        TT_TRY(read_value(m, &v, at, before_blanks(at, last)));
+        TT_TRY(fn(m, user, &v));
+        at = last < end ? skip_blanks(last + 1, end) : end;
+    }
     return TT_OK;
 }
 
-static tt_status store_result(tt__import *m, const result *r, tt__stage stage) {
-    const char *hash = tt__recording_hash(m->r, r->kernel);
-    int64_t config_id;
-    TT_TRY(tt__store_config(m->r->store, r->kernel, m->problems[r->problem].op, hash ? hash : "",
-                            tt__str_text(&r->config), &config_id));
-    int64_t problem_id = m->problems[r->problem].id;
-    TT_TRY(tt__store_trial_put(m->r->store, m->run_id, problem_id, config_id, stage, &r->trial));
-    return tt__db_exec(m->r->store, TT__SQL_RECORDED_AT, "iiiit", problem_id, (int64_t)stage, config_id,
-                       m->run_id, r->timestamp);
+tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user) {
+    tt__member all = {.key = NULL};
+    char sql[96];
+    TT_TRY(want(m, where, "object"));
+    snprintf(sql, sizeof sql, "SELECT json_extract(?1, '$.%s')", where);
+    TT_TRY(tt__import_ask(m, sql, &all.json));
+    if (!all.json)
+        return tt__fail_memory(m->rest.len);
+    all.len = sqlite3_column_bytes(m->asked, 0);
+    return tt__import_walk(m, &all, fn, user);
 }
 
 /* One measurement that is no number does not cost the others of hours. */
@@ -419,132 +306,195 @@ tt_status tt__import_leave_out(tt__import *m) {
     return TT_OK;
 }
 
-static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
-    (void)user;
-    tt__stage stage = TT__STAGE_SCREEN;
-    result r = {0};
-    tt__member converted;
-    if (m->cache && strcmp(v->type, "object") == 0) {
-        TT_TRY(tt__import_convert(m, v, &converted));
-        v = &converted;
-    }
-    tt_status status = at_place(m, read_result(m, v, &r, &stage));
-    if (status == TT_E_INVALID && m->cache && r.bad_time)
-        status = tt__import_leave_out(m);
-    else if (status == TT_OK)
-        status = store_result(m, &r, stage);
-    tt__str_free(&r.config);
+static tt_status take_member(tt__import *m, tt__member *v, tt__member_fn fn, void *user) {
+    tt_status status = TT_OK;
+    if (sqlite3_bind_text(m->member, 1, v->json, v->len, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(m->member) != SQLITE_ROW)
+        status = tt__import_sql_failed(m);
+    else if (!(v->type = tt__db_text(m->member, 0))) {
+        tt__fail(TT_E_INVALID, "%s: %s is not valid JSON", m->path, m->place);
+        status = m->cache ? tt__import_leave_out(m) : TT_E_INVALID;
+    } else
+        status = fn(m, user, v);
+    sqlite3_reset(m->member);
     return status;
 }
 
-static tt_status read_results(tt__import *m) {
-    m->result = m->foreign ? tt__fields_prepare_json(m->db, foreign_fields, FOREIGN_FIELDS)
-                           : tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
-    if (!m->result)
+tt_status tt__import_walk_part(tt__import *m, tt__part part, tt__member_fn fn, void *user) {
+    TT_TRY(want(m, tt__import_parts[part], parts[part].bracket == '[' ? "array" : "object"));
+    const char *at = m->text.text + m->parts[part].begin, *end = m->text.text + m->parts[part].end;
+    if (!m->member)
+        TT_TRY(tt__import_prepare(m, &m->member, "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) END"));
+    at = skip_blanks(at, end);
+    bool more = at < end;
+    for (int64_t i = 0; more; i++) {
+        const char *last = end_of_member(at, end),
+                   *value = parts[part].bracket == '{' ? skip_key(at, last) : at;
+        tt__member v = {.index = i, .json = value, .len = (int)(before_blanks(value, last) - value)};
+        snprintf(m->place, sizeof m->place, "%s[%lld]", tt__import_parts[part], (long long)i);
+        TT_TRY(take_member(m, &v, fn, user));
+        m->n_members = (size_t)i + 1;
+        more = last < end; /* a comma */
+        at = more ? skip_blanks(last + 1, end) : end;
+    }
+    return TT_OK;
+}
+
+/* ---- gzip -------------------------------------------------------------------------------------- */
+
+enum { UNPACKED_MAX = 1 << 29, GZIP = 16 + MAX_WBITS };
+
+static tt_status inflate_all(z_stream *z, tt__str *out, const char *path) {
+    unsigned char buffer[8192];
+    int rc = Z_OK;
+    while (rc == Z_OK) {
+        z->next_out = buffer;
+        z->avail_out = sizeof buffer;
+        rc = inflate(z, Z_NO_FLUSH);
+        tt__str_addn(out, buffer, sizeof buffer - z->avail_out);
+        TT_TRY(tt__str_check(out));
+        if (out->len > UNPACKED_MAX)
+            return tt__fail(TT_E_INVALID, "%s: more than %d bytes when unpacked: too large for a recording",
+                            path, UNPACKED_MAX);
+    }
+    if (rc == Z_MEM_ERROR)
         return tt__fail_memory(0);
-    TT_TRY(tt__import_walk_part(m, m->cache ? TT__PART_CACHE : TT__PART_RESULTS, on_result, NULL));
-    return m->r->n_left_out && m->r->n_left_out == m->n_members ? tt__fail(TT_E_INVALID, "%s", m->r->left_out)
-                                                                : TT_OK;
+    return rc == Z_STREAM_END
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "%s: gzip cannot unpack it (%s): is the file complete?", path,
+                          z->msg ? z->msg : "it ends too early");
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
-
-/* Reads the GPU and environment from the file, or takes the caller's. */
-static tt_status read_metadata(tt__import *m) {
-    if (m->foreign) {
-        TT_TRY(tt__import_foreign_gpu(m));
-        tt__copy(m->r->env.library, sizeof m->r->env.library, "T4");
-        return add_problem(m, &m->foreign->problem);
-    }
-    TT_TRY(read_head(m));
-    TT_TRY(tt__import_walk_rest(m, "metadata", on_metadata, NULL));
-    if (!*m->r->gpu.name)
-        return tt__fail(TT_E_INVALID, "%s: metadata.gpu is missing", m->path);
-    if (!*m->r->env.library)
-        return tt__fail(TT_E_INVALID, "%s: metadata.environment is missing, or its library is empty",
-                        m->path);
-    TT_TRY(tt__import_walk_rest(m, "metadata.kernels", on_kernel, NULL));
-    return tt__import_walk_part(m, TT__PART_PROBLEMS, on_problem, NULL);
-}
-
-/* 0: unknown. Archives may set the time to 0 or 1. */
-static int64_t changed_ms(const tt__import *m) {
-    const time_t first_cuda = 1167609600; /* 2007 */
-    struct stat st;
-    return stat(m->path, &st) == 0 && st.st_mtime >= first_cuda ? (int64_t)st.st_mtime * 1000 : 0;
-}
-
-/* A copy of the file is the same run, whatever its time: see RUN_FIND. */
-static void identify(const tt__import *m, tt__origin *out) {
-    char hash[TT__HASH_SIZE];
-    tt__hash(hash, tt__str_text(&m->text), m->text.len);
-    snprintf(out->file, sizeof out->file, "%.16s", hash);
-}
-
-static tt_status read_all(tt__import *m) {
-    enum { DAY_MS = 86400000 };
-    int64_t gpu_id;
-    tt__origin origin = {.who = ""};
-    TT_TRY(tt__import_unpack(m));
-    TT_TRY(tt__import_split(m));
-    TT_TRY(tt__import_tell(m));
-    TT_TRY(tt__store_begin(m->r->store));
-    TT_TRY(read_metadata(m));
-    TT_TRY(tt__store_gpu(m->r->store, &m->r->gpu, &gpu_id));
-    int64_t now = tt__unix_ms(), date = m->date_ms;
-    if (!m->foreign && date > now + DAY_MS) /* clocks differ, but not by a day */
-        return tt__fail(TT_E_INVALID, "%s: metadata.date is in the future", m->path);
-    if (date <= 0 || date >= now) {
-        identify(m, &origin);
-        date = changed_ms(m);
-    }
-    date = date > 0 && date < now ? date : now;
-    TT_TRY(tt__run_add(m->r->store, gpu_id, &m->r->env, "imported", date, &origin, &m->run_id));
-    m->date_ms = date;
-    TT_TRY(read_rules(m, gpu_id));
-    TT_TRY(read_results(m));
-    TT_TRY(tt__db_exec(m->r->store, TT__SQL_RECORDED_WINNERS, ""));
-    return tt__store_commit(m->r->store);
-}
-
-tt_status tt__import_read(tt__import *m) {
-    m->db = m->r->store->db;
-    locale_t before = tt__plain_enter(); /* SQLite's JSON functions may use strtod */
-    tt_status status = read_all(m);
-    tt__plain_leave(before);
-    sqlite3_finalize(m->asked);
-    sqlite3_finalize(m->member);
-    sqlite3_finalize(m->entry);
-    sqlite3_finalize(m->result);
-    sqlite3_finalize(m->string);
-    free(m->problems);
+tt_status tt__import_unpack(tt__import *m) {
+    tt__str out = {0};
+    if (m->text.len < 2 || memcmp(m->text.text, "\x1f\x8b", 2) != 0)
+        return TT_OK;
+    z_stream z = {.next_in = (unsigned char *)m->text.text, .avail_in = (unsigned)m->text.len};
+    if (inflateInit2(&z, GZIP) != Z_OK)
+        return tt__fail_memory(0);
+    tt__str_add(&out, "");
+    tt_status status = inflate_all(&z, &out, m->path);
+    inflateEnd(&z);
     tt__str_free(&m->text);
-    tt__str_free(&m->rest);
-    tt__str_free(&m->names);
-    tt__str_free(&m->key);
-    tt__str_free(&m->value);
-    tt__str_free(&m->rules);
+    m->text = out;
     return status;
 }
 
-tt_status tt__recording_open(tt__recording **out, const char *path) {
-    return tt__recording_open_t4(out, path, NULL);
+/* ---- What it is -------------------------------------------------------------------------------- */
+
+/* Makes T4 of a cache's member (?1). It has parameters, whose names are ?2, and measurements, or a word if it
+ * failed. */
+static const char entry_as_t4[] =
+    "WITH words (word, invalidity) AS (VALUES ('CompilationFailedConfig', 'compile'),"
+    "  ('RuntimeFailedConfig', 'runtime'), ('ErrorConfig', 'runtime'), ('InvalidConfig', 'constraints'))"
+    "SELECT json_object("
+    "   'configuration', (SELECT json_group_object(key, value) FROM json_each(?1)"
+    "     WHERE key IN (SELECT value FROM json_each(?2))),"
+    "   'invalidity', coalesce((SELECT invalidity FROM json_each(?1) AS e JOIN words ON word = e.value"
+    "     WHERE e.type = 'text' LIMIT 1), 'correct'),"
+    "   'times', json_object('compilation', coalesce(json_extract(?1, '$.compile_time'), 0),"
+    "     'runtimes', json(CASE json_type(?1, '$.times') WHEN 'array'"
+    "       THEN json_extract(?1, '$.times') ELSE '[]' END)),"
+    "   'measurements', json_array(json_object('name', 'time', 'value', json_extract(?1, '$.time'))))";
+
+static tt_status begin_cache(tt__import *m) {
+    const char *names;
+    TT_TRY(tt__import_ask(m,
+                          "SELECT CASE json_type(?1, '$.tune_params_keys') WHEN 'array'"
+                          " THEN json_extract(?1, '$.tune_params_keys') ELSE '[]' END",
+                          &names));
+    tt__str_add(&m->names, names ? names : "");
+    m->cache = true;
+    m->ms_per_unit = 1;
+    TT_TRY(tt__str_check(&m->names));
+    return tt__import_prepare(m, &m->entry, entry_as_t4);
 }
 
-tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign) {
-    tt__import m = {.path = path, .foreign = foreign};
-    *out = NULL;
-    TT_TRY(tt__read_file(&m.text, path));
-    m.r = calloc(1, sizeof *m.r);
-    tt_status status =
-        m.r ? tt__store_open(&m.r->store, ":memory:", TT__STORE_READ_WRITE) : tt__fail_memory(sizeof *m.r);
-    if (status == TT_OK)
-        status = tt__import_read(&m);
-    else
-        tt__str_free(&m.text);
-    if (status == TT_OK)
-        *out = m.r;
-    else
-        tt__recording_close(&m.r);
-    return status;
+tt_status tt__import_convert(tt__import *m, const tt__member *v, tt__member *out) {
+    sqlite3_reset(m->entry);
+    if (sqlite3_bind_text(m->entry, 1, v->json, v->len, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_bind_text(m->entry, 2, m->names.text, (int)m->names.len, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(m->entry) != SQLITE_ROW)
+        return tt__import_sql_failed(m);
+    *out = (tt__member){.index = v->index, .type = "object", .json = tt__db_text(m->entry, 0)};
+    out->len = sqlite3_column_bytes(m->entry, 0);
+    return out->json ? TT_OK : tt__fail_memory(0);
+}
+
+double tt__import_unit_ms(const char *unit) {
+    static const struct {
+        const char *unit;
+        double ms;
+    } units[] = {{"milliseconds", 1}, {"miliseconds", 1},     {"ms", 1},    {"seconds", 1e3},
+                 {"s", 1e3},          {"microseconds", 1e-3}, {"us", 1e-3}, {"nanoseconds", 1e-6},
+                 {"ns", 1e-6}};
+    for (size_t i = 0; i < TT__COUNT(units); i++)
+        if (tt__same_letters(unit, units[i].unit))
+            return units[i].ms;
+    return 0;
+}
+
+static tt_status read_unit(tt__import *m) {
+    const char *unit;
+    TT_TRY(tt__import_ask(m, "SELECT json_extract(?1, '$.metadata.timeunit')", &unit));
+    m->ms_per_unit = unit ? tt__import_unit_ms(unit) : 1;
+    return m->ms_per_unit > 0
+               ? TT_OK
+               : tt__fail(TT_E_INVALID,
+                          "%s: metadata.timeunit is \"%.40s\": expected seconds, milliseconds, "
+                          "microseconds or nanoseconds",
+                          m->path, unit);
+}
+
+static tt_status fail_stranger(const tt__import *m, bool ktt) {
+    return ktt ? tt__fail(TT_E_INVALID,
+                          "%s: the output of KTT, which is not T4: its results have to become T4 first",
+                          m->path)
+               : tt__fail(TT_E_INVALID,
+                          "%s: not a recording that `tune export` wrote, nor T4 results, nor a cache file of "
+                          "Kernel "
+                          "Tuner: it has no \"results\" and no \"cache\"",
+                          m->path);
+}
+
+tt_status tt__import_tell(tt__import *m) {
+    const char *found;
+    TT_TRY(tt__import_ask(m,
+                          "SELECT CASE WHEN json_type(?1, '$.metadata.format') IS NOT NULL THEN 'ours'"
+                          " WHEN json_type(?1, '$.results') IS NOT NULL THEN 't4'"
+                          " WHEN json_type(?1, '$.cache') = 'object' THEN 'cache'"
+                          " WHEN json_type(?1, '$.Results') IS NOT NULL THEN 'ktt' ELSE '' END",
+                          &found));
+    if (!found)
+        return tt__fail_memory(0);
+    bool cache = strcmp(found, "cache") == 0;
+    if (strcmp(found, "ours") == 0) {
+        m->foreign = NULL;
+        return TT_OK;
+    }
+    if (!cache && strcmp(found, "t4") != 0)
+        return fail_stranger(m, *found != '\0');
+    if (!m->foreign || m->foreign->missing)
+        return tt__fail(
+            TT_E_INVALID, "%s: %s, which does not say %sthe kernel and the problem: %s", m->path,
+            cache ? "a cache file of Kernel Tuner" : "T4 of another tuner", cache ? "" : "the GPU, ",
+            m->foreign ? m->foreign->missing : "\"tune import\" takes it with --gpu and --kernel");
+    return cache ? begin_cache(m) : read_unit(m);
+}
+
+tt_status tt__import_foreign_gpu(tt__import *m) {
+    const char *device, *slash = strrchr(m->path, '/');
+    tt__gpu *gpu = &m->r->gpu;
+    char text[TT__GPU_TEXT_MAX];
+    *gpu = m->foreign->gpu;
+    TT_TRY(tt__import_ask(m,
+                          m->cache ? "SELECT CASE json_type(?1, '$.device_name') WHEN 'text'"
+                                     " THEN json_extract(?1, '$.device_name') END"
+                                   : "SELECT json_extract(?1, '$.device')",
+                          &device));
+    if (!*gpu->name)
+        tt__gpu_set_text(gpu, device && *device ? device : slash ? slash + 1 : m->path);
+    else if (device && !tt__has_letters(device, tt__gpu_text(text, gpu)) && !tt__has_letters(text, device))
+        return tt__fail(TT_E_INVALID, "%s: device_name is \"%.90s\", and --gpu is %s", m->path, device, text);
+    return TT_OK;
 }

@@ -1,5 +1,6 @@
 /*
- * A recording in memory, and the state while a file is read.
+ * A recording in memory, and the state while a file is read: its parts and members, and what is to be known
+ * of other tuners' files.
  */
 #ifndef TT_DB_EXCHANGE_IMPORT_H
 #define TT_DB_EXCHANGE_IMPORT_H
@@ -69,9 +70,6 @@ typedef struct tt__member {
 } tt__member;
 typedef tt_status (*tt__member_fn)(tt__import *m, void *user, const tt__member *v);
 
-/* Reads m->text into m->r and frees the text. The store of m->r is open and empty. */
-tt_status tt__import_read(tt__import *m);
-
 /* Notes the last error as the reason why a member of a cache is left out. */
 tt_status tt__import_leave_out(tt__import *m);
 /* Milliseconds of a unit of time; 0: no such unit. */
@@ -83,8 +81,6 @@ tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql
 /* The text in a query's first row and column; *text is NULL for NULL. Its ?1 is the file with its parts
  * emptied. Valid until the next call. */
 tt_status tt__import_ask(tt__import *m, const char *sql, const char **text);
-/* Reads a member of metadata.problems. TT_E_INVALID: the caller adds the place. */
-tt_status tt__import_problem(tt__import *m, const tt__member *v, tt__problem *out);
 /* Parts the text. TT_E_INVALID: it is not valid JSON; members of the parts are checked when they are read.
  * Adds the end that a cache file lacks. */
 tt_status tt__import_split(tt__import *m);

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/number.h"
-#include "db/exchange/facts.h"
+#include "db/conn.h"
 #include "db/field.h"
 
 /* Ids in `from`, ascending, and the same objects' ids in `to`. */

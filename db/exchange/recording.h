@@ -16,27 +16,6 @@ extern const char *const tt__t4_words[TT__TRIAL_STATUS_COUNT];
 /* Use it from one thread at a time. */
 typedef struct tt__recording tt__recording;
 
-/* Which trials of a GPU: NULL is all. Borrowed. */
-typedef struct tt__recording_part {
-    const char *op, *kernel;
-    const tt__problem *problem;
-} tt__recording_part;
-/* Appends trials of one GPU as T4 JSON: the newest ones of both stages, in the newest environment. For
- * each kernel they are of its newest text, and for each problem the finals are of one run. Replayed trials
- * are used only if there are no others. `commit` names the source revision ("" if unknown). `part` NULL: all
- * trials. After a failure, ignore what was appended. TT_E_NO_WINNER: the store has none. */
-tt_status tt__recording_export(tt__store *s, int64_t gpu_id, const tt__recording_part *part,
-                               const char *commit, tt__str *out);
-/* Appends the same trials as a cache file of Kernel Tuner 1.x, one for each configuration: that of the
- * screening, because all of those were measured alike. TT_E_INVALID: they are not of one kernel and one
- * problem. */
-tt_status tt__recording_export_cache(tt__store *s, int64_t gpu_id, const tt__recording_part *part,
-                                     tt__str *out);
-
-/* Appends the path of a recording in the folder of the file `beside` that lists the problem, on a GPU of that
- * name. Nothing is appended if there is none. It reads only the heads of files. */
-void tt__recording_find(tt__str *out, const char *beside, const tt__gpu *gpu, const tt__problem *p);
-
 /* Reads a recording into memory. TT_E_INVALID says what is wrong with the file and where; TT_E_IO if it
  * cannot be read. The file may be compressed by gzip. */
 tt_status tt__recording_open(tt__recording **out, const char *path);
@@ -55,6 +34,9 @@ typedef struct tt__foreign {
  * `foreign`; NULL refuses them. Their trials get no kernel text and the measuring method "T4", so that they
  * are stale from the start. */
 tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign);
+/* Reads the text of `m` into its recording, whose store is open and empty, and frees the text. */
+struct tt__import;
+tt_status tt__recording_read(struct tt__import *m);
 void tt__recording_close(tt__recording **r);
 
 /* The recording as a store in memory, ready to be merged: one imported run, and a winner for each problem

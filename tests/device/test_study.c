@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "db/exchange/export.h"
 #include "db/exchange/recording.h"
 #include "device.h"
 #include "gpu/device.h"

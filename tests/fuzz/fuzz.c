@@ -9,7 +9,8 @@
 
 #include "db/conn.h"
 #include "db/exchange/merge.h"
-#include "db/upkeep/check.h"
+#include "db/store.h"
+#include "db/upkeep.h"
 
 bool fuzz_fresh(const uint8_t *data, size_t size) {
     uint64_t h = size, word;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "db/exchange/export.h"
 #include "db/exchange/import.h"
 #include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
@@ -81,7 +82,7 @@ static void read_text(const uint8_t *data, size_t size) {
     tt__recording r = {.store = kept};
     tt__import m = {.r = &r, .path = "fuzz.json", .foreign = foreign(data, size)};
     tt__str_addn(&m.text, (const char *)data, size);
-    tt_status status = tt__import_read(&m);
+    tt_status status = tt__recording_read(&m);
     if (status == TT_OK)
         fuzz_merge(kept, false);
     else

@@ -5,6 +5,7 @@
 #include "fuzz.h"
 
 #include "db/conn.h"
+#include "db/store.h"
 #include "memory.h"
 #include "mutate_pages.h"
 

@@ -14,6 +14,7 @@
 
 #include "api/problem.h"
 #include "db/conn.h"
+#include "db/store.h"
 #include "device/device.h"
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"

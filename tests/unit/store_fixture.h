@@ -16,6 +16,7 @@
 
 #include "db/conn.h"
 #include "db/field.h"
+#include "db/store.h"
 
 /* A test in a new folder, `dir`, which is removed after it. */
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)

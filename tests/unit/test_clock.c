@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "db/exchange/merge.h"
-#include "db/upkeep/check.h"
+#include "db/upkeep.h"
 
 static time_t now_s;
 

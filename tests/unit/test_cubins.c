@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "db/conn.h"
+#include "db/store.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/space.h"
 #include "problem_fixture.h"

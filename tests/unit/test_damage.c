@@ -6,7 +6,7 @@
 
 #include "base/read_file.h"
 #include "db/exchange/merge.h"
-#include "db/upkeep/check.h"
+#include "db/upkeep.h"
 #include "dispatch/ladder.h"
 #include "kernel/load/builtin.h"
 

@@ -2,9 +2,9 @@
 #include "store_fixture.h"
 
 #include "db/conn.h"
-#include "db/exchange/facts.h"
 #include "db/exchange/merge.h"
-#include "db/upkeep/prune.h"
+#include "db/store.h"
+#include "db/upkeep.h"
 
 static const tt__peaks peaks = {.copy_gbps = 4000, .l2_gbps = 9000, .fp32_gflops = 6e4, .fp64_gflops = 3e4};
 

@@ -3,7 +3,9 @@
  * on every machine, however busy.
  */
 #include "db/conn.h"
+#include "db/exchange/export.h"
 #include "db/exchange/recording.h"
+#include "db/store.h"
 #include "store_fixture.h"
 
 /* A store with so many problems, each with a winner and so many screened trials. */

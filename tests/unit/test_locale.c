@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/read_file.h"
+#include "db/exchange/export.h"
 #include "db/exchange/recording.h"
 #include "tiletune.h"
 

@@ -5,9 +5,10 @@
 #include <math.h>
 #include <sys/stat.h>
 
+#include "db/exchange/export.h"
 #include "db/exchange/merge.h"
 #include "db/exchange/recording.h"
-#include "db/upkeep/check.h"
+#include "db/upkeep.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

@@ -1,7 +1,7 @@
 /* Pruning: what goes, what stays, and how it is found. */
 #include "store_fixture.h"
 
-#include "db/upkeep/prune.h"
+#include "db/upkeep.h"
 
 static bool is_h100(void *user, const tt__gpu *gpu) {
     (void)user;

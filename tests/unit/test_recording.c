@@ -1,4 +1,5 @@
 /* Recordings: out of a store, and in again. */
+#include "db/exchange/export.h"
 #include "db/exchange/recording.h"
 
 #include <time.h>

@@ -5,9 +5,10 @@
 
 #include <math.h>
 
+#include "db/exchange/export.h"
 #include "db/exchange/merge.h"
 #include "db/exchange/recording.h"
-#include "db/upkeep/check.h"
+#include "db/upkeep.h"
 #include "dispatch/layers.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/problem_text.h"

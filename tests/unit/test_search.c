@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "db/conn.h"
+#include "db/store.h"
 #include "dispatch/context.h"
 #include "race_fixture.h"
 #include "tuner/search/pair.h"

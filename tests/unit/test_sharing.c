@@ -6,7 +6,8 @@
 #include "db/conn.h"
 #include "db/exchange/merge.h"
 #include "db/exchange/recording.h"
-#include "db/upkeep/check.h"
+#include "db/store.h"
+#include "db/upkeep.h"
 #include "tuner/cli/commands/sharing.h"
 
 static tt_status merge_in(const char *to_path, const char *from_path, bool trusted, tt__merged *report) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/read_file.h"
+#include "db/exchange/export.h"
 #include "db/exchange/merge.h"
 #include "db/exchange/recording.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "db/exchange/facts.h"
+#include "db/store.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/workload.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "db/exchange/facts.h"
+#include "db/store.h"
 
 tt_status tt__energy_measure(const tt__session *s, const tt__search *search, const tt__candidate *const *c,
                              size_t n, tt__trial *trials) {

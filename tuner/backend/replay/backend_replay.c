@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "db/exchange/export.h"
 #include "db/exchange/recording.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"

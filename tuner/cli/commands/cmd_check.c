@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "code/cubin.h"
 #include "code/source.h"
-#include "db/upkeep/check.h"
+#include "db/upkeep.h"
 #include "gpu/device.h"
 #include "gpu/fit.h"
 #include "kernel/annotation/annotation.h"
@@ -157,7 +157,8 @@ static tt_status fit_constants(examined *e, const tt__str *cubin) {
         const size_t bytes = (size_t)tt__array_bytes(a);
         size_t has = bytes, n;
         bool whole = a->direction != TT__CONSTANT;
-        for (size_t at = 0; !whole && tt__cubin_next_variable(&c, TT__CUBIN_CONSTANTS, cubin->text, cubin->len, &at);) {
+        for (size_t at = 0;
+             !whole && tt__cubin_next_variable(&c, TT__CUBIN_CONSTANTS, cubin->text, cubin->len, &at);) {
             const char *name = tt__cubin_plain_name(c.name, &n);
             if (tt__word_is(name, n, a->name)) {
                 has = c.bytes;

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "db/exchange/export.h"
 #include "db/exchange/recording.h"
 #include "kernel/load/set.h"
 #include "tuner/cli/commands/exported.h"

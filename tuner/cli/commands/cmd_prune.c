@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "db/upkeep/prune.h"
+#include "db/upkeep.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
 #include "tuner/cli/commands/judge.h"

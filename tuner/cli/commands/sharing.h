@@ -4,6 +4,7 @@
 #ifndef TT_TUNER_CLI_COMMANDS_SHARING_H
 #define TT_TUNER_CLI_COMMANDS_SHARING_H
 
+#include "db/exchange/export.h"
 #include "db/exchange/merge.h"
 #include "db/exchange/recording.h"
 #include "kernel/load/set.h"

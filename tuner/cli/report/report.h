@@ -7,8 +7,8 @@
 #ifndef TT_TUNER_CLI_REPORT_REPORT_H
 #define TT_TUNER_CLI_REPORT_REPORT_H
 
-#include "db/exchange/facts.h"
 #include "db/exchange/recording.h"
+#include "db/store.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/explain/importance.h"
 #include "tuner/measure/stats.h"
