@@ -296,10 +296,12 @@ static void test_arguments_that_launches_make(void **state) {
     tt_plan *plan;
     given g;
     device_graphs_open(&graphs);
-    if (kernel_plan(&plan, k, NULL) == TT_E_UNSUPPORTED) { /* before compute capability 9.0 */
+    const tt_status status = kernel_plan(&plan, k, NULL);
+    if (status == TT_E_UNSUPPORTED) { /* before compute capability 9.0 */
         tt_kernel_close(&k);
         skip();
     }
+    OK(status);
     make(&g, 4, 3, 5);
     void *args[] = {&g.x, &g.y, &a};
     OK(tt_plan_launch_args(plan, args, 3, NULL));
