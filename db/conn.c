@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clean.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/str.h"
 
 static const char *const sql_text[TT__SQL_COUNT] = {
 #define SQL_TEXT(name, text) text,

@@ -73,7 +73,7 @@ tt_status tt__db_int(tt__store *s, int64_t *value, int64_t none, tt__sql sql, co
 static inline const char *tt__db_text(sqlite3_stmt *stmt, int at) {
     return (const char *)sqlite3_column_text(stmt, at);
 }
-/* Copies such a text, cut to `size` and cleaned (base/clean.h). "" for NULL. */
+/* Copies such a text, cut to `size` and cleaned (base/str.h). "" for NULL. */
 void tt__text_read(sqlite3_stmt *stmt, int at, char *out, size_t size, const char *keep);
 
 /* Begins a transaction around several writes. Does nothing inside a caller's group; *own says which. */

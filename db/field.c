@@ -7,8 +7,8 @@
 #include <ctype.h>
 #include <limits.h>
 
-#include "base/clean.h"
 #include "base/clock.h"
+#include "base/str.h"
 #include "db/conn.h"
 
 #define T50 1125899906842624.0

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clean.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "db/conn.h"
 #include "db/path.h"
 

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clean.h"
 #include "base/clock.h"
 #include "base/grow.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "db/conn.h"
 
 /* ---- Checking --------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <zlib.h>
 
-#include "base/number.h"
+#include "base/str.h"
 
 tt_status tt__import_sql_failed(tt__import *m) {
     int rc = sqlite3_errcode(m->db);

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "db/conn.h"
 #include "db/field.h"
 

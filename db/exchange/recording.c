@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "db/exchange/import.h"
 
 const char *const tt__t4_words[TT__TRIAL_STATUS_COUNT] = {

@@ -6,7 +6,7 @@
 
 #include "api/problem.h"
 #include "api/sized.h"
-#include "base/suggest.h"
+#include "base/str.h"
 #include "dispatch/first_use.h"
 #include "dispatch/plan.h"
 #include "gpu/device.h"

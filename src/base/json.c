@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clean.h"
+#include "base/str.h"
 
 static bool is_plain(char c) {
     return c >= ' ' && c < 0x7f && c != '"' && c != '\\';

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "base/workload.h"
 
 const char *tt__gpu_text(char out[static TT__GPU_TEXT_MAX], const tt__gpu *gpu) {
     snprintf(out, TT__GPU_TEXT_MAX, "%s%s%s", gpu->name, *gpu->mig ? " MIG " : "", gpu->mig);

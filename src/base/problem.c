@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/words.h"
+#include "base/str.h"
 
 static int compare_settings(const tt__setting *a, const tt__setting *b) {
     if (a->number != b->number)

@@ -19,8 +19,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/number.h"
-#include "base/words.h"
+#include "base/str.h"
 
 /* Chosen by leaving shapes out of the recordings of an H200 (`tune rules`). */
 static const double per_doubling = 0.3, per_factor_2 = 0.3; /* of a number, beside its weight */

@@ -4,8 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/clean.h"
-#include "base/number.h"
+#include "base/str.h"
 
 enum { ERROR_MAX = 2048 };
 static _Thread_local char last_error[ERROR_MAX];
@@ -32,6 +31,20 @@ tt_status tt__fail_prefix(tt_status s, const char *fmt, ...) {
 
 tt_status tt__fail_memory(size_t bytes) {
     return tt__fail(TT_E_NO_MEMORY, "out of host memory (%zu bytes wanted)", bytes);
+}
+
+tt_status tt__template_fail(const char *path, int line, int column, const char *fmt, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    tt__vformat(text, sizeof text, fmt, args);
+    va_end(args);
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+    if (column > 0)
+        return tt__fail(TT_E_TEMPLATE, "%s:%d:%d: %s", path, line, column, text);
+    return tt__fail(TT_E_TEMPLATE, "%s:%d: %s", path, line, text);
 }
 
 const char *tt_last_error(void) {

@@ -13,6 +13,11 @@ tt_status tt__fail(tt_status s, const char *fmt, ...) __attribute__((format(prin
 /* Prefixes the last error with "prefix: " and returns `s`. A caller uses it to add context. */
 tt_status tt__fail_prefix(tt_status s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Fails with TT_E_TEMPLATE: "path:line:column: sentence". A column of 0 is left out. Control characters from
+ * the template become '?'. */
+tt_status tt__template_fail(const char *path, int line, int column, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* A failed host allocation of `bytes`. */
 tt_status tt__fail_memory(size_t bytes);
 

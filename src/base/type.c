@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/str.h"
 
 const tt__type_info tt__types[TT__TYPE_COUNT] = {
     [TT__TYPE_NONE] = {"", "", 0, false, 0, false},

@@ -1,6 +1,7 @@
 /*
- * Reads a kernel's resource needs, parameters and launch bounds from a cubin, without a driver. A cubin is an
- * ELF file, and the compiler writes the needs of each kernel into the section .nv.info.
+ * Reads a kernel's resource needs, parameters, launch bounds and instructions from a cubin, without a driver
+ * or a disassembler. A cubin is an ELF file, and the compiler writes the needs of each kernel into the
+ * section .nv.info.
  */
 #ifndef TT_CODE_CUBIN_H
 #define TT_CODE_CUBIN_H
@@ -59,8 +60,39 @@ void tt__cubin_arrays(tt__str *out, const void *bytes, size_t n);
  * NULL: there is none. */
 const char *tt__cubin_array(const tt__str *arrays, const char *name, const char *last);
 
-/* The machine code of a kernel, inside `bytes`. TT_E_UNSUPPORTED: it has none. */
-tt_status tt__cubin_code(const unsigned char **out, size_t *size, const void *bytes, size_t n,
-                         const char *kernel);
+/* The names that a compiler gave to kernels which are not extern "C", such as instances of templates. NVRTC
+ * tells them only while the program is there, so they are appended to the cubin. The driver knows the cubin's
+ * length and does not read them. */
+
+/* Appends a list of n pairs: the name in the source ("reduce<float, 256>"), and that in the code. */
+tt_status tt__lowered_add(tt__str *cubin, const char *(*pairs)[2], size_t n);
+
+/* The kernel's name in the code: that of the appended list, or the same. Zeros after the list do not matter.
+ * The bytes may be anything. Borrowed from them or from `name`. */
+const char *tt__lowered_name(const void *cubin, size_t n, const char *name);
+
+/* Is it a plain name, which an extern "C" kernel has? */
+bool tt__lowered_is_plain(const char *name);
+
+/* The instructions of a thread, by kind. Each loop around one counts for TT__SASS_LOOP rounds, because the
+ * code does not say how many there are. All 0: the code is of an unknown architecture. */
+enum { TT__SASS_LOOP = 16 };
+typedef struct tt__sass {
+    double all;
+    double loads, load_bytes;   /* of global memory */
+    double stores, store_bytes; /* likewise */
+    double local, shared, atomics, barriers;
+    double fp32, fp64, fp16, tensor, special; /* special: roots, exponentials, reciprocals */
+    double branches;
+    double local_indexed;              /* of `local`: at an address that is not in the stack's frame */
+    double shared_atomics, shared_cas; /* shared_cas: of these, compare and swap */
+    double constants;                  /* of constant memory, at an address in a register */
+    double conversions, divisions;     /* divisions: of whole numbers, by one that is not constant */
+    double fences, sleeps;
+    double code_bytes; /* not weighed */
+} tt__sass;
+
+/* `kernel` may be a name that NVRTC lowers. cc 90 is 9.0. TT_E_UNSUPPORTED: no cubin, or no such kernel. */
+tt_status tt__sass_read(tt__sass *out, const void *cubin, size_t n, const char *kernel, int cc);
 
 #endif

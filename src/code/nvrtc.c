@@ -12,9 +12,8 @@
 
 #include "base/hash.h"
 #include "base/place.h"
-#include "code/cuda_headers.h"
-#include "code/host_headers.h"
-#include "code/lowered.h"
+#include "code/cubin.h"
+#include "code/headers.h"
 #include "code/refused.h"
 #include "code/source.h"
 

@@ -24,7 +24,7 @@ tt_status tt__nvrtc_archs(tt__str *out);
  * templates in NVRTC's own headers. */
 #define TT__TYPEDEF "typedef:"
 /* Another: a kernel that is not extern "C", such as an instance of a template. Its name in the code is
- * appended to the cubin (code/lowered.h). After a '\n' follows the expression that the compiler gets, if it
+ * appended to the cubin (code/cubin.h). After a '\n' follows the expression that the compiler gets, if it
  * is another. */
 #define TT__KERNEL "kernel:"
 

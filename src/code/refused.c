@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cxx.h"
 #include "base/limits.h"
-#include "base/words.h"
+#include "base/str.h"
 #include "code/cubin.h"
+#include "code/cxx.h"
 
 #define OPENCL "is OpenCL, and only CUDA C++ can be compiled"
 #define HOST                                                                                                 \

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cxx.h"
 #include "base/grow.h"
-#include "base/words.h"
-#include "code/host_headers.h"
+#include "base/str.h"
+#include "code/cxx.h"
+#include "code/headers.h"
 #include "code/nvrtc.h"
 
 /* Is the option one of ours? */

@@ -65,4 +65,12 @@ CUresult tt__kernel_launch(const tt__kernel *kernel, const tt__driver *cu, const
 CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
                                 const tt__arg_value *constants, void *const *operands, CUstream stream);
 
+/* Does the kernel of this pass in a cubin fit its annotations: name, parameters and launch bounds?
+ * TT_E_TEMPLATE says what does not. TT_OK if the bytes are no cubin. */
+tt_status tt__fit_cubin(const void *cubin, size_t size, const char *kernel, const tt__launch *launch,
+                        int pass);
+
+/* Does a constant, which has so many bytes in the code, have `bytes` by its line? TT_E_TEMPLATE as above. */
+tt_status tt__fit_constant(const char *name, size_t has, size_t bytes);
+
 #endif

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "base/clean.h"
+#include "base/str.h"
 #include "run.h"
 #include "write_in.h"
 

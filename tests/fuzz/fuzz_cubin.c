@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "code/cubin.h"
-#include "gpu/fit.h"
+#include "gpu/kernel.h"
 
 static const char *const kernels[] = {"some", "exact", "much", "calls", "saxpy", ""};
 

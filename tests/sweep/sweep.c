@@ -14,11 +14,11 @@
 
 #include <cmocka.h>
 
-#include "base/cpus.h"
 #include "code/nvrtc.h"
 #include "gpu/device.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/space.h"
+#include "tuner/farm/workers.h"
 
 static const sweep_shape by_hand[] = {
     /* 4 bytes: all kinds of shapes */

@@ -3,8 +3,8 @@
  */
 #include "store_fixture.h"
 
-#include "base/clean.h"
 #include "base/json.h"
+#include "base/str.h"
 
 static const struct {
     const char *text, *name, *json;

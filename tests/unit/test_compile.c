@@ -10,8 +10,7 @@
 
 #include "base/place.h"
 #include "code/cubin.h"
-#include "code/cuda_headers.h"
-#include "code/lowered.h"
+#include "code/headers.h"
 #include "code/nvrtc.h"
 
 enum { EXIT_SKIPPED = 77, CC = 90 };

@@ -13,7 +13,7 @@
 
 #include "code/cubin.h"
 #include "code/nvrtc.h"
-#include "gpu/fit.h"
+#include "gpu/kernel.h"
 
 enum { EXIT_SKIPPED = 77, TILE_BYTES = 400, LOCAL_BYTES = 256 };
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/cxx.h"
+#include "code/cxx.h"
 
 /* A letter for each line: code, comment, text, continued. A capital: a // comment begins in it. */
 static void tells_what_lines_begin_in(void **state) {

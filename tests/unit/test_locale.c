@@ -7,8 +7,8 @@
 #include <locale.h>
 #include <sys/wait.h>
 
-#include "base/number.h"
 #include "base/read_file.h"
+#include "base/str.h"
 #include "db/exchange/export.h"
 #include "db/exchange/recording.h"
 #include "tiletune.h"

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "code/cubin.h"
 #include "code/nvrtc.h"
-#include "code/sass.h"
 
 enum { EXIT_SKIPPED = 77 };
 

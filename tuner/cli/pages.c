@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/str.h"
 #include "tuner/cli/shell/options.h"
 
 extern const tt__cli_command tt__cmd_tune, tt__cmd_best, tt__cmd_list, tt__cmd_show, tt__cmd_doctor,

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/str.h"
 #include "tuner/explain/explain_measures.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
-#include "base/words.h"
+#include "base/str.h"
 #include "code/cubin.h"
 #include "code/nvrtc.h"
 #include "kernel/space/config.h"

@@ -5,8 +5,8 @@
 #define TT_TUNER_FARM_PROTOCOL_H
 
 #include "base/hash.h"
+#include "base/model.h"
 #include "base/str.h"
-#include "base/workload.h"
 #include "tuner/measure/bits.h"
 #include "tuner/measure/counters.h"
 

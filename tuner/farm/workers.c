@@ -3,15 +3,22 @@
  */
 #include "tuner/farm/workers.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/cpus.h"
-
 const double tt__workers_start_timeout_s = 60, tt__workers_poll_s = 0.2;
+
+int tt__n_cpus(void) {
+    cpu_set_t set;
+    long n = sched_getaffinity(0, sizeof set, &set) == 0
+                 ? CPU_COUNT(&set)
+                 : sysconf(_SC_NPROCESSORS_ONLN); /* the set is too small from 1025 CPUs on */
+    return n < 1 ? 1 : (int)n;
+}
 
 tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,
                            int (*should_stop)(void *user), void *user) {

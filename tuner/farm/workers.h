@@ -33,6 +33,10 @@ typedef struct tt__workers {
 
 extern const double tt__workers_start_timeout_s, tt__workers_poll_s;
 
+/* The number of CPUs that this thread and its children may use, at least 1. taskset and batch systems allow
+ * fewer than are online. */
+int tt__n_cpus(void);
+
 /* n_gpus (1 to TT__GPUS_MAX) devices. jobs 0: one compiler per CPU that this process may use.
  * Nothing is started yet. */
 tt_status tt__workers_open(tt__workers *workers, const int *devices, size_t n_gpus, int jobs,

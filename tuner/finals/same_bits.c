@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "tuner/search/schedule.h"
 
 /* ---- The class ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "tuner/finals/energy_finals.h"

@@ -5,7 +5,7 @@
 #define TT_TUNER_MEASURE_COUNTERS_H
 
 #include "base/model.h"
-#include "code/sass.h"
+#include "code/cubin.h"
 
 /* X(member, CUPTI's name of the metric). The order of the list is the order in JSON. */
 #define TT__COUNTERS(X)                                                                                      \

@@ -43,7 +43,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/str.h"
 
 CUdeviceptr tt__verify_finding(const tt__verifier *v, int i) {

@@ -5,7 +5,7 @@
 #ifndef TT_TUNER_MEASURE_VERIFY_H
 #define TT_TUNER_MEASURE_VERIFY_H
 
-#include "base/workload.h"
+#include "base/model.h"
 #include "gpu/kernel.h"
 #include "kernel/model/template.h"
 #include "kernel/space/space.h"

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/read_file.h"
 #include "base/str.h"
 #include "tuner/measure/verify.h"

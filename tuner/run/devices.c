@@ -3,7 +3,7 @@
  */
 #include "tuner/run/devices.h"
 
-#include "base/number.h"
+#include "base/str.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 

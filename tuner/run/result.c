@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clean.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/problem_text.h"

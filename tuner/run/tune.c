@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/read_file.h"
+#include "base/str.h"
 #include "dispatch/knowledge.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
@@ -17,9 +17,9 @@
 #include "tuner/backend/replay/backend_replay.h"
 #include "tuner/backend/replay/foreign.h"
 #include "tuner/measure/measure.h"
+#include "tuner/run/batch.h"
 #include "tuner/run/devices.h"
 #include "tuner/run/driver.h"
-#include "tuner/run/batch.h"
 #include "tuner/run/neighbour.h"
 #include "tuner/run/tune.h"
 #include "tuner/search/foresee.h"

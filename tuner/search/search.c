@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 

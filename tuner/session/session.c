@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clean.h"
 #include "base/clock.h"
 #include "base/grow.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/space/space.h"
 
 /* Expected before there are times. */

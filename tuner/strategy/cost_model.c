@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/space/space.h"
 #include "tuner/strategy/strategy.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "tuner/farm/wire.h"
 #include "tuner/measure/stats.h"
 #include "tuner/worker/gpu_energy.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/str.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"

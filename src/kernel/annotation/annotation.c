@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cxx.h"
 #include "base/grow.h"
-#include "base/suggest.h"
+#include "base/str.h"
+#include "code/cxx.h"
 #include "kernel/annotation/include.h"
 #include "kernel/annotation/reader.h"
 #include "kernel/expression/scan.h"

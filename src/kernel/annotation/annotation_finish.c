@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/str.h"
 #include "kernel/annotation/index.h"
 #include "kernel/annotation/reader.h"
 #include "kernel/expression/scan.h"

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
-#include "base/words.h"
+#include "base/str.h"
 #include "kernel/annotation/reader.h"
 #include "kernel/expression/scan.h"
 

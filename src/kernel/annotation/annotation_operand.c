@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
-#include "base/workload.h"
+#include "base/model.h"
+#include "base/str.h"
 #include "kernel/annotation/reader.h"
 #include "kernel/expression/scan.h"
 

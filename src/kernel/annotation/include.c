@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cxx.h"
 #include "base/grow.h"
 #include "base/read_file.h"
+#include "code/cxx.h"
 #include "kernel/annotation/reader.h"
 #include "kernel/expression/scan.h"
 

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
-#include "base/words.h"
+#include "base/str.h"
 #include "kernel/annotation/include.h"
 #include "kernel/expression/scan.h"
 

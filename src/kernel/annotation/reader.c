@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/expression/scan.h"
 
 #define SHOW TT__SHOW

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "base/number.h"
+#include "base/str.h"
 
 enum { DEPTH_MAX = 100 }; /* of a tree, with the `let` lines that it uses */
 

@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-#include "base/number.h"
-#include "base/suggest.h"
+#include "base/str.h"
 #include "kernel/expression/expr.h"
 
 typedef enum place { OPERAND, OPERATOR, LIST, ANY } place; /* the kind of token that is expected next */

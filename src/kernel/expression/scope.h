@@ -7,8 +7,7 @@
 #ifndef TT_KERNEL_EXPRESSION_SCOPE_H
 #define TT_KERNEL_EXPRESSION_SCOPE_H
 
-#include "base/suggest.h"
-#include "base/words.h"
+#include "base/str.h"
 #include "kernel/expression/functions.h"
 
 /* Names that expressions know in addition to parameters and the operation's variables. */

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/suggest.h"
-#include "base/words.h"
+#include "base/str.h"
 #include "kernel/expression/expr.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/problem_text.h"

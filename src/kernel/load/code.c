@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cxx.h"
-#include "base/suggest.h"
+#include "base/str.h"
+#include "code/cxx.h"
 #include "kernel/annotation/index.h"
 #include "kernel/expression/scan.h"
 

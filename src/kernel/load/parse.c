@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cxx.h"
 #include "base/read_file.h"
-#include "base/words.h"
+#include "base/str.h"
+#include "code/cxx.h"
 #include "kernel/annotation/annotation.h"
 #include "kernel/annotation/include.h"
 #include "kernel/expression/expr.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/words.h"
+#include "base/str.h"
 
 const char *const tt__roles[TT__ROLE_COUNT] = {"reference", "verify", "data"};
 

@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 
 #include "base/hash.h"
+#include "base/model.h"
 #include "base/str.h"
-#include "base/workload.h"
 
 enum {
     TT__PARAMS_MAX = 32,

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/suggest.h"
-#include "code/lowered.h"
+#include "base/str.h"
+#include "code/cubin.h"
 #include "code/nvrtc.h"
 #include "kernel/annotation/index.h"
 #include "kernel/expression/expr.h"

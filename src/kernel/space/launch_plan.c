@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/expression/functions.h"
 #include "kernel/space/launch_plan.h"
 #include "kernel/space/operation.h"

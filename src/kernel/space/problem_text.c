@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/str.h"
 #include "kernel/space/operation.h"
 
 /* ---- From text ----------------------------------------------------------------------------------------- */

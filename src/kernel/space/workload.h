@@ -4,7 +4,7 @@
 #ifndef TT_KERNEL_SPACE_WORKLOAD_H
 #define TT_KERNEL_SPACE_WORKLOAD_H
 
-#include "base/workload.h"
+#include "base/model.h"
 #include "kernel/model/template.h"
 #include "kernel/space/space.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/number.h"
+#include "base/str.h"
 #include "tuner/measure/verify.h"
 #include "tuner/session/limits.h"
 

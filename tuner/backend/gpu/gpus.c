@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "tuner/session/limits.h"
 
 void tt__loop_drop_gpu(tt__loop *l, size_t gpu) {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/read_file.h"
+#include "base/str.h"
 #include "dispatch/context.h"
 #include "dispatch/ladder.h"
 #include "gpu/device.h"

@@ -11,7 +11,6 @@
 #include "base/grow.h"
 #include "base/read_file.h"
 #include "code/cubin.h"
-#include "code/lowered.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/workload.h"

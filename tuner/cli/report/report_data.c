@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/cli/report/report.h"

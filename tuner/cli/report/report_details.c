@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clean.h"
 #include "base/grow.h"
+#include "base/str.h"
 #include "tuner/cli/report/report.h"
 
 enum { ENOUGH = 8 }; /* trials, to tell parameters apart */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "base/number.h"
+#include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "tuner/cli/report/report_figures.h"
 #include "tuner/cli/report/report_svg.h"

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "base/number.h"
+#include "base/str.h"
 #include "tuner/cli/report/report_figures.h"
 #include "tuner/cli/report/report_svg.h"
 

@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "base/number.h"
+#include "base/str.h"
 #include "tuner/cli/report/report_figures.h"
 #include "tuner/cli/report/report_svg.h"
 

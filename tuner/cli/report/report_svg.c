@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
-#include "base/number.h"
+#include "base/str.h"
 
 enum { TEXT_MAX = 1000, ROW = 34, TICKS_MAX = 8 };
 

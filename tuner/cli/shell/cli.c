@@ -15,9 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clean.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/str.h"
 #include "db/path.h"
 #include "dispatch/knowledge.h"
 #include "dispatch/layers.h"

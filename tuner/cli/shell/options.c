@@ -12,8 +12,7 @@
 
 #include "api/problem.h"
 #include "base/grow.h"
-#include "base/number.h"
-#include "base/suggest.h"
+#include "base/str.h"
 #include "tuner/strategy/strategy.h"
 
 /* ---- Values: a message says what is wrong and what is right; `apply` adds the option ----------------------

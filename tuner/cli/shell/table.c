@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clean.h"
 #include "base/grow.h"
 #include "base/str.h"
 #include "tuner/cli/shell/cli.h"

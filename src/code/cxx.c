@@ -1,9 +1,9 @@
 /* See the header. */
-#include "base/cxx.h"
+#include "code/cxx.h"
 
 #include <string.h>
 
-#include "base/words.h"
+#include "base/str.h"
 
 /* Is the quote in a number, as in 1'000? That of L'a' is not. */
 static bool is_separator(const char *source, const char *at) {

@@ -1,8 +1,8 @@
 /*
  * Just enough of C++ to tell code from comments and texts in quotes. Nothing is parsed: NVRTC compiles it.
  */
-#ifndef TT_BASE_CXX_H
-#define TT_BASE_CXX_H
+#ifndef TT_CODE_CXX_H
+#define TT_CODE_CXX_H
 
 #include <stdbool.h>
 #include <stddef.h>
