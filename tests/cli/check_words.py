@@ -18,6 +18,7 @@ tune, root = os.path.realpath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 os.symlink(root / "recordings", "recordings")
+os.symlink(root / "examples", "examples")
 os.environ |= {"XDG_DATA_HOME": folder.name, "TILETUNE_SYSTEM_DB": "", "CUDA_VISIBLE_DEVICES": ""}
 os.environ.pop("TILETUNE_DB", None)
 BYTES4, BYTES2 = "replay:recordings/h200.json", "replay:recordings/h200-2bytes.json"
@@ -85,8 +86,9 @@ assert done.stderr.endswith("; recordings/h100-shapes.json has it\n"), done
 assert "; it has: 1024x1024; " in run("--device", BYTES4, "--sizes", 77, code=2).stderr
 
 # What the README names for a machine without a GPU works there.
-page = (root / "README.md").read_text().split("\nWithout a GPU go on with what comes with tiletune:\n")[1]
-commands = page.split("```sh\n")[1].split("```")[0].strip().splitlines()
+page = (root / "README.md").read_text().split("\nWithout a GPU, search recorded trials:\n")[1].split("\nWith a GPU ")[0]
+commands = [line for block in re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S) for line in block.strip().splitlines()]
+assert len(commands) == 5, commands
 for command in commands:
     follow(command)
 
