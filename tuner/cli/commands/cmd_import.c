@@ -1,8 +1,10 @@
 /*
  * `tune import`, `tune merge` and `tune import-t1`: take what other files know.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -138,9 +140,18 @@ static tt_status check(const tt__cli_args *args) {
                           "which file? name a recording or a store, as in \"tune import h200.json\"");
 }
 
+static tt_status set_cc(tt__cli_args *args, const char *value) {
+    size_t n = strspn(value, "0123456789");
+    bool good = n > 0 && n < 4 && value[n] == '.' && isdigit((unsigned char)value[n + 1]) && !value[n + 2];
+    args->cc = good ? atoi(value) * 10 + value[n + 1] - '0' : 0;
+    return args->cc >= 10
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "\"%s\" is not a compute capability: write it as in 8.0", value);
+}
+
 static const tt__cli_option options[] = {
     TT__OPT_GPU("for files of other tuners: the GPU that was measured"),
-    TT__SET("cc", "X.Y", tt__cli_set_cc, "its compute capability, if the GPU is new here"),
+    TT__SET("cc", "X.Y", set_cc, "its compute capability, if the GPU is new here"),
     TT__TEXT("kernel", "NAME|FILE.cu", kernel,
              "for files of other tuners: the template, or a kernel of yours"),
     TT__OPT_PROBLEM,

@@ -12,7 +12,7 @@
 #include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/cli/commands/collected.h"
-#include "tuner/cli/commands/judge.h"
+#include "tuner/cli/commands/stale.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/table.h"
 
@@ -24,7 +24,7 @@ typedef struct file {
 
 typedef struct listing {
     bool json;
-    tt__judge judge;
+    tt__stale judge;
     size_t n, n_stale;
     char heading[TT__GPU_TEXT_MAX]; /* the GPU of `table` */
     tt__table table;
@@ -127,7 +127,7 @@ static tt_status on_winner(void *user, const tt__winner *w) {
     listing *l = user;
     char why[128];
     const tt__short when = tt__cli_when(TT__WHEN_ISO, w->unix_ms);
-    tt__judge_winner(&l->judge, w, why, sizeof why);
+    tt__stale_why(&l->judge, w, why, sizeof why);
     l->n_stale += *why != '\0';
     if (!l->json)
         return add_row_of_gpu(l, w, when.text, why);
@@ -146,14 +146,14 @@ static tt_status collect(listing *l, const tt__cli_args *args) {
     TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
         TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
-    TT_GOTO(tt__judge_open(&l->judge, store, args));
+    TT_GOTO(tt__stale_open(&l->judge, store, args));
     if (!l->json) /* a damaged row of another GPU costs only the word for a text */
         status = tt__store_winners(store, 0, 0, NULL, note_file, l);
     if (status != TT_OK && status != TT_E_DB)
         goto out;
     TT_GOTO(tt__store_winners(store, gpu_id, 0, NULL, on_winner, l));
 out:
-    tt__judge_close(&l->judge);
+    tt__stale_close(&l->judge);
     tt__store_close(&store);
     return status;
 }

@@ -8,7 +8,7 @@
 #include "db/upkeep.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
-#include "tuner/cli/commands/judge.h"
+#include "tuner/cli/commands/stale.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
@@ -18,12 +18,12 @@
  */
 
 static bool is_elsewhere(void *user, const tt__gpu *gpu) {
-    return !tt__judge_here(user, gpu);
+    return !tt__stale_here(user, gpu);
 }
 
 /* An unknown kernel with trials may be one of the user's that this command was not told about. */
 static bool is_old_text(void *user, const char *kernel, const char *hash) {
-    const tt__judge *j = user;
+    const tt__stale *j = user;
     for (size_t i = 0; i < j->templates.n; i++)
         if (strcmp(j->templates.items[i]->hash, hash) == 0)
             return false;
@@ -31,14 +31,14 @@ static bool is_old_text(void *user, const char *kernel, const char *hash) {
 }
 
 static bool is_stale(void *user, const tt__winner *w) {
-    const tt__judge *j = user;
+    const tt__stale *j = user;
     char why[160];
-    tt__judge_winner(j, w, why, sizeof why);
+    tt__stale_why(j, w, why, sizeof why);
     return *why && tt__template_set_find(&j->templates, w->kernel);
 }
 
 /* A GPU that is only hidden is not another machine's. */
-static tt_status check_all_seen(const tt__judge *j) {
+static tt_status check_all_seen(const tt__stale *j) {
     const char *visible = secure_getenv("CUDA_VISIBLE_DEVICES");
     if (j->n_here == 0)
         return tt__fail(TT_E_NO_DEVICE,
@@ -95,13 +95,13 @@ static tt_status find_part(tt__prune_part *out, tt__template_set *set, tt__store
 static int run(const tt__cli_args *args) {
     const int64_t day_ms = INT64_C(24) * 3600 * 1000;
     tt__store *store = NULL;
-    tt__judge judge = {0};
+    tt__stale judge = {0};
     tt__template_set set = {0};
     tt__prune_part part = {0};
     tt__pruned pruned;
     tt_status status;
     TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_UPDATE));
-    TT_GOTO(tt__judge_open(&judge, store, args));
+    TT_GOTO(tt__stale_open(&judge, store, args));
     if (args->other_gpus)
         TT_GOTO(check_all_seen(&judge));
     if (names_part(args))
@@ -120,7 +120,7 @@ static int run(const tt__cli_args *args) {
     print(&pruned, args);
 out:
     tt__template_set_close(&set);
-    tt__judge_close(&judge);
+    tt__stale_close(&judge);
     tt__store_close(&store);
     return tt__cli_fail(status);
 }

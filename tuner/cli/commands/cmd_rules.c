@@ -166,7 +166,7 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = judge_all(&m);
     if (status == TT_OK && args->output)
-        status = tt__cli_write(args->output, "w", fill, &m);
+        status = tt__cli_write_output(args, fill, &m);
     if (status == TT_OK) {
         printf("%s: what %s, over the best configuration\n\n", m.gpu.name,
                args->shipped ? "rules that come with tiletune lose, also on problems that they know"

@@ -14,7 +14,7 @@
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
-#include "tuner/cli/commands/judge.h"
+#include "tuner/cli/commands/stale.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
 #include "tuner/cli/shell/table.h"
@@ -29,7 +29,7 @@ typedef struct row {
 } row;
 
 typedef struct rows {
-    const tt__judge *judge;
+    const tt__stale *judge;
     size_t n, n_seen;
     size_t by_status[TT__TRIAL_STATUS_COUNT];
     char reason[TT__REASON_MAX]; /* of the first failure that has one */
@@ -73,7 +73,7 @@ static int by_stage(const void *a, const void *b) {
     return s->n_samples != t->n_samples ? (s->n_samples < t->n_samples ? 1 : -1) : by_worth(a, b);
 }
 
-static tt_status read_rows(rows *out, const tt__judge *j, int64_t gpu_id, int64_t problem_id,
+static tt_status read_rows(rows *out, const tt__stale *j, int64_t gpu_id, int64_t problem_id,
                            const tt__env *env, tt__stage stage) {
     *out = (rows){.judge = j};
     TT_TRY(tt__store_trials(j->store, gpu_id, env, problem_id, stage, add_row, out));
@@ -260,7 +260,7 @@ static tt_status print_json(const tt__winner *w, const tt__origin *from, const c
 /* ---- The command --------------------------------------------------------------------------------- */
 
 /* A user's kernel: its text is compared as if --template named it. */
-static tt_status kernel_problem(tt__problem *out, tt__judge *judge, const char *path, const char *text) {
+static tt_status kernel_problem(tt__problem *out, tt__stale *judge, const char *path, const char *text) {
     tt__template *t;
     TT_TRY(tt__template_load(&t, path));
     tt_status status =
@@ -272,7 +272,7 @@ static tt_status kernel_problem(tt__problem *out, tt__judge *judge, const char *
     return status;
 }
 
-static tt_status find_problem(tt__problem *out, tt__judge *judge, const tt__cli_args *args) {
+static tt_status find_problem(tt__problem *out, tt__stale *judge, const tt__cli_args *args) {
     const char *text = args->n_texts ? args->texts[0] : NULL;
     const tt__operation *op;
     if (!args->op && !args->kernel_file)
@@ -307,7 +307,7 @@ static tt_status fail_unsolved(const tt__problem *p, const tt__gpu *gpu, const r
                     lost ? tried->reason : "");
 }
 
-static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *judge) {
+static tt_status show(const tt__cli_args *args, tt__store *store, tt__stale *judge) {
     char why[160];
     tt__problem p;
     tt__gpu gpu;
@@ -315,7 +315,7 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     rows finals = {0}, screened = {0};
     bool found = false;
     int64_t gpu_id, problem_id;
-    TT_TRY(tt__judge_open(judge, store, args));
+    TT_TRY(tt__stale_open(judge, store, args));
     TT_TRY(find_problem(&p, judge, args));
     TT_TRY(tt__cli_choose_gpu(&gpu, args));
     TT_TRY(args->gpu ? tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id)
@@ -330,7 +330,7 @@ static tt_status show(const tt__cli_args *args, tt__store *store, tt__judge *jud
     }
     tt__origin from;
     TT_TRY(tt__store_origin(store, gpu_id, problem_id, &from));
-    tt__judge_winner(judge, &w, why, sizeof why);
+    tt__stale_why(judge, &w, why, sizeof why);
     tt_status status = read_rows(&finals, judge, gpu_id, problem_id, &w.env, TT__STAGE_FINAL);
     if (status == TT_OK)
         status = read_rows(&screened, judge, gpu_id, problem_id, &w.env, TT__STAGE_SCREEN);
@@ -347,11 +347,11 @@ static tt_status check(const tt__cli_args *args) {
 
 static int run(const tt__cli_args *args) {
     tt__store *store = NULL;
-    tt__judge judge = {0};
+    tt__stale judge = {0};
     tt_status status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
     if (status == TT_OK)
         status = show(args, store, &judge);
-    tt__judge_close(&judge);
+    tt__stale_close(&judge);
     tt__store_close(&store);
     return tt__cli_fail(status);
 }

@@ -11,8 +11,7 @@
 #include "base/json.h"
 #include "gpu/device.h"
 #include "tuner/cli/commands/collected.h"
-#include "tuner/cli/commands/judge.h"
-#include "tuner/cli/commands/sharing.h"
+#include "tuner/cli/commands/stale.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
 #include "tuner/cli/shell/running.h"
@@ -121,7 +120,7 @@ typedef struct stored_problems {
 
 typedef struct finding {
     const tt__cli_args *args;
-    const tt__judge *judge;
+    const tt__stale *judge;
     stored_problems *out;
     size_t n_unknown, n_own;
 } finding;
@@ -139,7 +138,7 @@ static tt_status is_wanted(const finding *f, const tt__winner *w, bool *wanted) 
         *wanted = n > 1;
         return TT_OK;
     }
-    tt__judge_winner(f->judge, w, why, sizeof why);
+    tt__stale_why(f->judge, w, why, sizeof why);
     *wanted = *why;
     return TT_OK;
 }
@@ -173,13 +172,13 @@ static tt_status add_stored(void *user, const tt__winner *w) {
  * Says on standard error how many it cannot name. Free *out, also after a failure. */
 static tt_status find_stored(stored_problems *out, const tt__cli_args *args) {
     tt__store *store = NULL;
-    tt__judge judge = {0};
+    tt__stale judge = {0};
     tt_status status;
     *out = (stored_problems){.n = 0};
     finding f = {.args = args, .judge = &judge, .out = out};
     TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     TT_GOTO(tt__device_gpu(&out->gpu, args->device));
-    TT_GOTO(tt__judge_open(&judge, store, args));
+    TT_GOTO(tt__stale_open(&judge, store, args));
     TT_GOTO(tt__store_winners(store, 0, out->gpu.cc, NULL, add_stored, &f));
     if (f.n_unknown && !args->quiet)
         fprintf(stderr, "tune: %zu more %s of templates that are not here: name them with --template\n",
@@ -188,7 +187,7 @@ static tt_status find_stored(stored_problems *out, const tt__cli_args *args) {
         fprintf(stderr, "tune: %zu more %s of kernels of yours: tune each with --kernel and --problem\n",
                 f.n_own, f.n_own == 1 ? "is" : "are");
 out:
-    tt__judge_close(&judge);
+    tt__stale_close(&judge);
     tt__store_close(&store);
     return status;
 }
@@ -626,7 +625,7 @@ static tt_status check_what(const tt__cli_args *args) {
 }
 
 static tt_status check(const tt__cli_args *args) {
-    TT_TRY(tt__sharing_check_output(args, args->trace));
+    TT_TRY(tt__cli_check_output(args, args->trace));
     if (args->by_configuration && !args->n_shards)
         return tt__fail(TT_E_INVALID, "--shard-by says what --shard divides: give --shard K/N, too");
     if (args->configs > TT__RULE_CONFIGS_MAX)
@@ -689,6 +688,16 @@ static int run_call(call *c) {
     return tt__cli_fail(status);
 }
 
+static tt_status set_objective(tt__cli_args *args, const char *value) {
+    static const char *const names[] = {"time", "energy", "edp"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i]) == 0) {
+            args->objective = (tt__objective)i;
+            return TT_OK;
+        }
+    return tt__fail(TT_E_INVALID, "\"%s\" is no objective: it is time, energy or edp", value);
+}
+
 static const tt__cli_option options[] = {
     TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "square matrices to tune for"),
     TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "matrices of R rows and C columns to tune for"),
@@ -715,7 +724,7 @@ static const tt__cli_option options[] = {
              "keep a rule of at most K configurations, at most 8, for\nproblems of the operation that are "
              "not tuned"),
     TT__WORD(
-        "objective", "time|energy|edp", "time energy edp", tt__cli_set_objective,
+        "objective", "time|energy|edp", "time energy edp", set_objective,
         "what to have least of. The search is for time; energy,\nor energy times time, chooses among its "
         "leaders"),
     TT__FLAG("same-bits", same_bits, "the winner computes the same bits as the default"),

@@ -92,7 +92,7 @@ static tt_status find_winner(tt__asked *a, const tt__asked_list *l) {
     if (problem_id >= 0)
         TT_TRY(tt__store_winner_get(l->store, gpu_id, problem_id, &w, &found));
     if (found)
-        tt__judge_winner(&l->judge, &w, why, sizeof why);
+        tt__stale_why(&l->judge, &w, why, sizeof why);
     a->solved = found && !*why;
     return TT_OK;
 }
@@ -116,7 +116,7 @@ tt_status tt__asked_open(tt__asked_list *l, const tt__cli_args *args, bool new_s
                     args->collected, l->file.version, TT__COLLECTED_VERSION);
     if (!absent && !tt__cli_storeless(args))
         TT_TRY(tt__cli_store_open(&l->store, args, TT__STORE_READ_ONLY));
-    TT_TRY(tt__judge_open(&l->judge, l->store, args));
+    TT_TRY(tt__stale_open(&l->judge, l->store, args));
     if (!(l->items = calloc(l->file.n + 1, sizeof *l->items)))
         return tt__fail_memory(l->file.n * sizeof *l->items);
     for (l->n = 0; l->n < l->file.n; l->n++)
@@ -130,7 +130,7 @@ tt_status tt__asked_open(tt__asked_list *l, const tt__cli_args *args, bool new_s
 void tt__asked_close(tt__asked_list *l) {
     free(l->items);
     tt__template_set_close(&l->own);
-    tt__judge_close(&l->judge);
+    tt__stale_close(&l->judge);
     tt__store_close(&l->store);
     tt__collection_free(&l->file);
 }

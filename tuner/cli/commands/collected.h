@@ -6,7 +6,7 @@
 #define TT_TUNER_CLI_COMMANDS_COLLECTED_H
 
 #include "db/collected.h"
-#include "tuner/cli/commands/judge.h"
+#include "tuner/cli/commands/stale.h"
 
 typedef struct tt__asked {
     const tt__collected *is;
@@ -18,7 +18,7 @@ typedef struct tt__asked {
 
 typedef struct tt__asked_list {
     tt__collection file;
-    tt__judge judge;
+    tt__stale judge;
     tt__store *store;     /* NULL: there is none */
     tt__template_set own; /* kernels of users */
     size_t n;

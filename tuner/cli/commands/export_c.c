@@ -2,6 +2,8 @@
  * Writes winners as a C file and its header. Tables and launches are made from the same numbers that a plan
  * has. What is the same in each file is in export_header.in and export_runtime.in.
  */
+#include "tuner/cli/commands/export_c.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +16,6 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/workload.h"
-#include "tuner/cli/commands/exported.h"
 #include "tuner/cli/shell/files.h"
 
 enum { PREFIX_MAX = 64, PORTABLE_CLUSTER_MAX = 8 };
@@ -448,13 +449,11 @@ static tt_status add_row(writing *w, const tt__exported *x, int number, int prob
     const int cc = x->gpu.cc;
     int cubin, ptx, n_args, n_constants;
     char gpu[TT__GPU_TEXT_MAX];
-    tt__str about = {0};
     tt_status status;
-    TT_GOTO(tt__exported_about(&about, x));
     TT_GOTO(add_image(w, &x->code.cubin, "machine code", cc, &cubin));
     TT_GOTO(add_image(w, &x->code.ptx, "PTX", cc, &ptx));
     tt__str_add(&w->launches, "/* ");
-    add_comment(&w->launches, tt__str_text(&about));
+    add_comment(&w->launches, tt__str_text(&x->about));
     tt__str_add(&w->launches, " */\n");
     add_functions(w, x, number);
     TT_GOTO(add_arguments(w, x, number, &n_args, &n_constants));
@@ -473,11 +472,10 @@ static tt_status add_row(writing *w, const tt__exported *x, int number, int prob
         tt__str_addf(&w->rows, ", %d, %d, %d, %d", cubin, cubin, ptx, ptx);
     tt__str_addf(&w->rows, ", %d, %d, %d, functions_%d, args_%d, launch_%d,\n     ",
                  x->code.candidate.launch.n_passes, n_args, n_constants, number, number, number);
-    add_string(&w->rows, tt__str_text(&about));
+    add_string(&w->rows, tt__str_text(&x->about));
     tt__str_add(&w->rows, "},\n");
     TT_GOTO(tt__str_check(&w->rows));
 out:
-    tt__str_free(&about);
     return status;
 }
 
@@ -826,7 +824,7 @@ out:
     return status;
 }
 
-tt_status tt__export_c(tt__exports *exports, const tt__cli_args *args) {
+tt_status tt__export_c(const tt__exports *exports, const tt__cli_args *args) {
     writing w = {.exports = exports};
     tt_status status;
     TT_GOTO(name_files(&w, args->output));

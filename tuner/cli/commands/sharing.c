@@ -11,37 +11,6 @@
 #include "base/read_file.h"
 #include "tuner/cli/shell/problems.h"
 
-/* Is it the log of a database, which has what the database itself lacks? */
-static bool is_log(const char *path) {
-    unsigned char head[4] = {0};
-    size_t n;
-    return tt__read_start(path, head, sizeof head, &n) == TT_OK && head[0] == 0x37 && head[1] == 0x7f &&
-           head[2] == 0x06 && (head[3] & 0xfe) == 0x82;
-}
-
-static tt_status check_input(const char *path, const char *input) {
-    return input && tt__same_file(path, input)
-               ? tt__fail(TT_E_INVALID, "%s is read here, and would be lost: name another file", path)
-               : TT_OK;
-}
-
-tt_status tt__sharing_check_output(const tt__cli_args *args, const char *path) {
-    const char *const inputs[] = {args->replay, args->kernel_file, args->kernel};
-    bool database = false;
-    if (!path)
-        return TT_OK;
-    if (tt__is_database(path, &database) == TT_OK && (database || is_log(path)))
-        return tt__fail(TT_E_INVALID, "%s is a database%s, and would be lost: name another file", path,
-                        database ? "" : "'s log");
-    for (size_t i = 0; i < TT__COUNT(inputs); i++)
-        TT_TRY(check_input(path, inputs[i]));
-    for (size_t i = 0; i < args->n_files; i++)
-        TT_TRY(check_input(path, args->files[i]));
-    for (size_t i = 0; i < args->n_templates; i++)
-        TT_TRY(check_input(path, args->templates[i]));
-    return TT_OK; /* what cannot be read fails when it is written */
-}
-
 /* The content of a file: a database or a recording. */
 typedef struct shared {
     tt__store *scratch; /* or else */

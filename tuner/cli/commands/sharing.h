@@ -10,10 +10,6 @@
 #include "kernel/load/set.h"
 #include "tuner/cli/shell/cli.h"
 
-/* Checks a file that will be written. TT_E_INVALID: it would take the place of a database, or of a file that
- * the command reads, under whatever name. NULL is no file. */
-tt_status tt__sharing_check_output(const tt__cli_args *args, const char *path);
-
 /* What --kernel, --op, --problem, --size and --shape choose, as far as they are given. Close `set`; *problem
  * is where the part's problem is kept. */
 tt_status tt__sharing_part(tt__recording_part *out, tt__template_set *set, tt__problem *problem,

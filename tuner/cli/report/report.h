@@ -143,12 +143,6 @@ const char *tt__change_what(const tt__change *c);
 /* Appends "tune --op NAME --problem NAME=VALUE,...", or --kernel with that file. */
 tt_status tt__report_command(tt__str *out, const tt__problem *p, const char *kernel_file);
 
-/* ---- Writers ----------------------------------------------------------------------------------- */
-
-tt_status tt__report_html(tt__str *out, const tt__report *r);
-tt_status tt__report_json(tt__str *out, const tt__report *r);
-tt_status tt__report_csv(tt__str *out, const tt__report *r);
-
 /* A format for tt__cli_when: "2026-11-24 09:13 UTC". */
 #define TT__REPORT_WHEN "%Y-%m-%d %H:%M UTC"
 

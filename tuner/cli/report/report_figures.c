@@ -1,11 +1,13 @@
 /*
- * Thousands of trials are one path of at most some hundred dots: those at one place are drawn once.
+ * The figures about one problem. Thousands of trials are one path of at most some hundred dots: those at one
+ * place are drawn once. A figure writes nothing if it has nothing to say.
  */
 #include "tuner/cli/report/report_figures.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/str.h"
 #include "tuner/cli/report/report_svg.h"
 
 /* ---- The search -------------------------------------------------------------------------------------- */
@@ -60,7 +62,7 @@ static void add_best(tt__str *out, const tt__details *d, const tt__axis *x, cons
     tt__svg_dot(out, tt__axis_at(x, (double)at + 1), tt__axis_at(y, best), 4.5, "mark");
 }
 
-void tt__figure_search(tt__str *out, const tt__details *d) {
+static void figure_search(tt__str *out, const tt__details *d) {
     tt__axis x = {1, (double)(d->n > 1 ? d->n : 2), 52, 352, false},
              y = {INFINITY, 0, SEARCH_BOTTOM, 8, true};
     double first = 0;
@@ -148,7 +150,7 @@ static void draw_panel(tt__str *out, const tt__details *d, size_t p, double left
     }
 }
 
-void tt__figure_effects(tt__str *out, const tt__details *d) {
+static void figure_effects(tt__str *out, const tt__details *d) {
     size_t shown[PANELS_MAX], n = 0, all = 0;
     double high = 1.05;
     for (size_t i = 0; i < d->n_params; i++) {
@@ -223,7 +225,7 @@ static void draw_cell(tt__str *out, const heat *h, size_t i, double x, double y,
                      ratio < 9.995 ? "%.2f" : "%.0f", ratio);
 }
 
-void tt__figure_heat(tt__str *out, const tt__details *d) {
+static void figure_heat(tt__str *out, const tt__details *d) {
     heat h = {.across = d->pair[0], .down = d->pair[1]};
     if (d->n_params < 2 || h.across == h.down)
         return;
@@ -258,132 +260,334 @@ void tt__figure_heat(tt__str *out, const tt__details *d) {
     tt__figure_close(out);
 }
 
-/* ---- Bandwidth over size ----------------------------------------------------------------------------- */
+/* ---- The roofline ------------------------------------------------------------------------------------ */
 
-enum { LINES_MAX = 8, BAND_HEIGHT = 250, BAND_BOTTOM = 212 };
+enum { ROOF_HEIGHT = 250, ROOF_BOTTOM = 206, LABEL_HEIGHT = 13 };
 
-typedef struct band {
-    char label[LINES_MAX][TT__GPU_NAME_MAX + TT__NAME_MAX + 32];
-    size_t n_labels, n; /* lines, and the winners in them */
-    size_t *line;       /* of each item of the page; LINES_MAX: none */
-    tt__axis x, y;
-} band;
+typedef struct roof {
+    tt__axis x, y; /* operations a byte, and TFLOP/s */
+    double copy_gbps, top_tflops;
+    double intensity, tflops; /* of the winner */
+} roof;
 
-static bool has_band(const tt__page_item *item) {
-    const tt__winner *w = &item->w;
-    double gbps = tt__problem_gbps(&w->problem, w->time_us);
-    return gbps > 0 && gbps < 1e9 && w->problem.moved_bytes >= 1 && w->problem.moved_bytes < 1e18;
+/* What bounds from above. The highest comes first. */
+static const struct {
+    const char *label;
+    size_t offset;
+} ceilings[] = {{"fp16, tensor cores", offsetof(tt__peaks, tensor_gflops)},
+                {"fp16", offsetof(tt__peaks, fp16_gflops)},
+                {"fp32", offsetof(tt__peaks, fp32_gflops)},
+                {"fp64", offsetof(tt__peaks, fp64_gflops)}};
+enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
+
+static double ceiling(const tt__peaks *p, size_t i) {
+    return *(const double *)((const char *)p + ceilings[i].offset) * 1e-3;
 }
 
-/* Winners of a kind: a subject, an operation, bytes of an element. The line's number, or LINES_MAX: none. */
-static size_t line_of(band *b, const tt__report *r, const tt__page_item *item) {
-    char label[sizeof b->label[0]];
-    const tt__problem *p = &item->w.problem;
-    const tt__subject *s = item->s;
-    size_t i = 0;
-    if (!has_band(item))
-        return LINES_MAX;
-    snprintf(label, sizeof label, "%s%s%s, %d-byte%s", r->n > 1 ? s->gpu.name : "", r->n > 1 ? ": " : "",
-             p->op, tt__problem_elem_size(p), p->warm ? ", warm" : "");
-    if (r->n > 1 && r->n_sources > 1)
-        snprintf(label, sizeof label, "%.40s: %s, %d-byte%s", s->source->name, p->op,
-                 tt__problem_elem_size(p), p->warm ? ", warm" : "");
-    while (i < b->n_labels && strcmp(b->label[i], label) != 0)
-        i++;
-    if (i == b->n_labels && i < LINES_MAX)
-        memcpy(b->label[b->n_labels++], label, sizeof label);
-    return i;
+static bool measure_roof(roof *r, const tt__details *d) {
+    const tt__winner *w = d->w;
+    const tt__peaks *p = &d->subject->peaks;
+    *r = (roof){.copy_gbps = tt__problem_gbps(&w->problem, w->copy_us)};
+    if (!(r->copy_gbps > 0))
+        r->copy_gbps = p->copy_gbps;
+    if (!(d->flop > 0) || !(w->problem.moved_bytes > 0) || !(w->time_us > 0) || !(r->copy_gbps > 0))
+        return false;
+    r->intensity = d->flop / w->problem.moved_bytes;
+    r->tflops = d->flop / w->time_us * 1e-6;
+    r->top_tflops = r->tflops;
+    for (size_t i = 0; i < CEILINGS; i++)
+        r->top_tflops = fmax(r->top_tflops, ceiling(p, i));
+    double ridge = r->top_tflops * 1e3 / r->copy_gbps;
+    r->x = (tt__axis){fmin(r->intensity, ridge) / 4, fmax(r->intensity, ridge) * 4, 44, 352, true};
+    r->y = (tt__axis){fmin(r->tflops, r->copy_gbps * r->x.low * 1e-3) / 1.5, r->top_tflops * 1.8, ROOF_BOTTOM,
+                      8, true};
+    return true;
 }
 
-static void measure_band(band *b, const tt__page *page) {
-    b->x = (tt__axis){INFINITY, 0, 44, 350, true};
-    b->y = (tt__axis){0, 0, BAND_BOTTOM, 10, false};
-    for (size_t i = 0; i < page->n; i++) {
-        const tt__winner *w = &page->items[i].w;
-        b->line[i] = line_of(b, page->r, &page->items[i]);
-        if (b->line[i] == LINES_MAX)
+/* Bytes a second are a slope, up to the highest ceiling. */
+static void draw_slope(tt__str *out, const roof *r, double gbps, const char *class) {
+    double low = fmax(r->x.low, r->y.low * 1e3 / gbps), high = fmin(r->x.high, r->top_tflops * 1e3 / gbps);
+    if (!(gbps > 0) || high <= low)
+        return;
+    tt__svg_line(out, tt__axis_at(&r->x, low), tt__axis_at(&r->y, low * gbps * 1e-3),
+                 tt__axis_at(&r->x, high), tt__axis_at(&r->y, high * gbps * 1e-3), class);
+}
+
+static void draw_ceilings(tt__str *out, const roof *r, const tt__peaks *p) {
+    double last = -LABEL_HEIGHT;
+    for (size_t i = 0; i < CEILINGS; i++) {
+        double tflops = ceiling(p, i), at = tt__axis_at(&r->y, tflops);
+        if (!(tflops > 0) || tflops < r->y.low)
             continue;
-        b->n++;
-        b->x.low = fmin(b->x.low, w->problem.moved_bytes / 1e6);
-        b->x.high = fmax(b->x.high, w->problem.moved_bytes / 1e6);
-        b->y.high = fmax(b->y.high, tt__problem_gbps(&w->problem, w->time_us));
-        b->y.high = fmax(b->y.high, tt__problem_gbps(&w->problem, w->copy_us));
-        b->y.high = fmax(b->y.high, page->items[i].s->gpu.peak_gbps);
+        double from = fmax(r->x.low, tflops * 1e3 / r->copy_gbps);
+        tt__svg_line(out, tt__axis_at(&r->x, from), at, r->x.to, at, "rule");
+        if (at - last < LABEL_HEIGHT)
+            continue; /* its label would cover the one above */
+        tt__svg_text(out, r->x.to, at - 3, "tick end", "%s", ceilings[i].label);
+        last = at;
     }
-    b->y.high *= 1.04;
 }
 
-/* Winners come by size, so a line goes to the right; a step back begins a new one. */
-static void draw_line(tt__str *out, const band *b, const tt__page *page, size_t line, bool copy) {
-    double last = INFINITY;
-    tt__str_addf(out, "<path class=\"line s%zu%s\" d=\"", line, copy ? " copy" : "");
-    for (size_t i = 0; i < page->n; i++) {
-        const tt__winner *w = &page->items[i].w;
-        double gbps = tt__problem_gbps(&w->problem, copy ? w->copy_us : w->time_us);
-        if (!(gbps > 0) || b->line[i] != line)
+static void figure_roofline(tt__str *out, const tt__details *d) {
+    const tt__peaks *p = &d->subject->peaks;
+    bool measured = p->fp32_gflops > 0;
+    char name[240], note[300];
+    roof r;
+    if (!measure_roof(&r, d))
+        return;
+    tt__format(name, sizeof name,
+               "Roofline: the winner does %.3g TFLOP/s with %.3g operations a byte; a copy moves %.0f GB/s",
+               r.tflops, r.intensity, r.copy_gbps);
+    tt__format(
+        note, sizeof note,
+        "TFLOP/s over operations for each byte. The slope is the tuned copy%s; the dot is the winner.%s",
+        p->l2_gbps > 0 ? " (dotted: the L2 cache)" : "",
+        measured ? " Level lines are measured peaks." : " Peaks are unknown: run tune explain.");
+    tt__figure_open(out, "Roofline", note);
+    tt__svg_open(out, ROOF_HEIGHT, name);
+    tt__axis_draw_y(out, &r.y, &r.x, "");
+    tt__axis_draw_x(out, &r.x, ROOF_BOTTOM + 16, "");
+    tt__svg_text(out, (r.x.from + r.x.to) / 2, ROOF_BOTTOM + 32, "tick mid", "operations a byte");
+    draw_slope(out, &r, p->l2_gbps, "peak");
+    draw_slope(out, &r, r.copy_gbps, "rule");
+    draw_ceilings(out, &r, p);
+    tt__svg_dot(out, tt__axis_at(&r.x, r.intensity), tt__axis_at(&r.y, r.tflops), 5, "mark");
+    tt__svg_close(out);
+    tt__figure_close(out);
+}
+
+/* ---- Time against energy ----------------------------------------------------------------------------- */
+
+enum { FRONT_HEIGHT = 230, FRONT_BOTTOM = 190 };
+
+static void figure_energy(tt__str *out, const tt__details *d) {
+    tt__axis x = {INFINITY, 0, 62, 340, false}, y = {INFINITY, 0, FRONT_BOTTOM, 10, false};
+    double least = INFINITY;
+    char name[240];
+    if (d->n_energies < 2)
+        return;
+    for (size_t i = 0; i < d->n_energies; i++) {
+        const tt__energy *e = &d->energies[i].energy;
+        x.low = fmin(x.low, e->time_us);
+        x.high = fmax(x.high, e->time_us);
+        y.low = fmin(y.low, (e->joules - e->noise) * 1e3);
+        y.high = fmax(y.high, (e->joules + e->noise) * 1e3);
+    }
+    tt__format(name, sizeof name, "Energy of a launch over its time, of %zu configurations: %.4g to %.4g mJ",
+               d->n_energies, y.low, y.high);
+    double wide = fmax(x.high - x.low, x.high * 1e-3), high = fmax(y.high - y.low, y.high * 1e-3);
+    x.low -= wide * 0.08;
+    x.high += wide * 0.08;
+    y.low = fmax(y.low - high * 0.08, 0);
+    y.high += high * 0.08;
+    tt__figure_open(out, "Time against energy",
+                    "Millijoules of a launch, without idle power, over its time in us, with 95 % intervals. "
+                    "The line is the front: nothing is both faster and takes less. Large: the winner.");
+    tt__svg_open(out, FRONT_HEIGHT, name);
+    tt__axis_draw_y(out, &y, &x, "");
+    tt__axis_draw_x(out, &x, FRONT_BOTTOM + 16, "");
+    tt__svg_text(out, (x.from + x.to) / 2, FRONT_BOTTOM + 32, "tick mid", "us");
+    tt__str_add(out, "<path class=best d=\"");
+    for (size_t i = 0; i < d->n_energies; i++) { /* they come by time */
+        const tt__energy *e = &d->energies[i].energy;
+        if (e->joules >= least)
             continue;
-        tt__str_addf(out, "%c%.4g %.4g", w->problem.moved_bytes > last ? 'L' : 'M',
-                     tt__axis_at(&b->x, w->problem.moved_bytes / 1e6), tt__axis_at(&b->y, gbps));
-        last = w->problem.moved_bytes;
+        tt__str_addf(out, isinf(least) ? "M%.4g %.4g" : "H%.4gV%.4g", tt__axis_at(&x, e->time_us),
+                     tt__axis_at(&y, e->joules * 1e3));
+        least = e->joules;
     }
     tt__str_add(out, "\"/>");
-}
-
-static void draw_points(tt__str *out, const band *b, const tt__page *page) {
-    for (size_t i = 0; i < page->n; i++) {
-        const tt__winner *w = &page->items[i].w;
-        char class[8];
-        if (b->line[i] == LINES_MAX)
-            continue;
-        snprintf(class, sizeof class, "p s%zu", b->line[i]);
-        tt__svg_dot(out, tt__axis_at(&b->x, w->problem.moved_bytes / 1e6),
-                    tt__axis_at(&b->y, tt__problem_gbps(&w->problem, w->time_us)), 3.5, class);
+    for (size_t i = 0; i < d->n_energies; i++) {
+        const tt__report_energy *of = &d->energies[i];
+        const tt__energy *e = &of->energy;
+        double at = tt__axis_at(&x, e->time_us);
+        tt__svg_line(out, at, tt__axis_at(&y, (e->joules - e->noise) * 1e3), at,
+                     tt__axis_at(&y, (e->joules + e->noise) * 1e3), "rule");
+        bool winner = strcmp(of->kernel, d->w->kernel) == 0 && strcmp(of->config, d->w->config) == 0;
+        tt__svg_dot(out, at, tt__axis_at(&y, e->joules * 1e3), winner ? 5 : 3.5, winner ? "mark" : "other");
     }
+    tt__svg_close(out);
+    tt__figure_close(out);
 }
 
-static void draw_legend(tt__str *out, const band *b, bool peak) {
-    tt__str_add(out, "<ul class=\"legend\">");
-    for (size_t i = 0; i < b->n_labels; i++) {
-        tt__str_addf(out, "<li class=\"s%zu\">", i);
-        tt__html_text(out, b->label[i]);
-        tt__str_add(out, "</li>");
-    }
-    tt__str_addf(out, "<li class=\"dashed\">tuned copy</li>%s</ul>\n",
-                 peak ? "<li class=\"dotted\">theoretical peak</li>" : "");
-}
+/* ---- Bars and intervals ------------------------------------------------------------------------------ */
 
-void tt__figure_bandwidth(tt__str *out, const tt__page *page) {
-    const tt__report *r = page->r;
-    band b = {.line = calloc(page->n + 1, sizeof *b.line)};
-    if (!b.line) {
-        out->failed = true;
+enum { BARS_MAX = 10 };
+
+static void figure_limits(tt__str *out, const tt__details *d) {
+    const tt__winner *w = d->w;
+    double peak = d->subject->gpu.peak_gbps, gbps = tt__problem_gbps(&w->problem, w->time_us);
+    double copy = tt__problem_gbps(&w->problem, w->copy_us), l2 = d->subject->peaks.l2_gbps;
+    tt__bar_row rows[5];
+    char name[200], note[200];
+    size_t n = 0;
+    if (!(gbps > 0))
         return;
-    }
-    measure_band(&b, page);
-    if (b.n > 1 && b.x.high > b.x.low) {
-        char name[160];
-        double peak = r->subjects[0].gpu.peak_gbps;
-        snprintf(name, sizeof name, "Bandwidth of %zu winners over the megabytes they move, up to %.0f GB/s",
-                 b.n, b.y.high / 1.04);
-        tt__figure_open(out, "Bandwidth over size",
-                        "GB/s of each winner, over the megabytes read and written.");
-        tt__svg_open(out, BAND_HEIGHT, name);
-        tt__axis_draw_y(out, &b.y, &b.x, "");
-        tt__axis_draw_x(out, &b.x, BAND_BOTTOM + 16, "");
-        tt__svg_text(out, (b.x.from + b.x.to) / 2, BAND_BOTTOM + 32, "tick mid", "MB");
-        for (size_t k = 0; k < r->n; k++)
-            if (r->subjects[k].gpu.peak_gbps > 0) {
-                double at = tt__axis_at(&b.y, r->subjects[k].gpu.peak_gbps);
-                tt__svg_line(out, b.x.from, at, b.x.to, at, "peak");
-            }
-        for (size_t i = 0; i < b.n_labels; i++) {
-            draw_line(out, &b, page, i, true);
-            draw_line(out, &b, page, i, false);
+    const struct {
+        const char *label, *class;
+        double gbps;
+    } bars[] = {
+        {"winner", "fill", gbps},
+        {"tuned copy", "other", copy},
+        {"default configuration", "other", w->speedup_vs_default > 0 ? gbps / w->speedup_vs_default : 0},
+        {"theoretical peak", "other", peak},
+        {"L2 cache", "other", l2}};
+    double most = fmax(fmax(fmax(peak, copy), gbps), l2);
+    for (size_t i = 0; i < sizeof bars / sizeof *bars; i++)
+        if (bars[i].gbps > 0) {
+            rows[n] = (tt__bar_row){.size = bars[i].gbps / most, .class = bars[i].class};
+            tt__copy(rows[n].label, sizeof rows[n].label, bars[i].label);
+            snprintf(rows[n++].value, sizeof rows[n].value, "%.0f GB/s", bars[i].gbps);
         }
-        draw_points(out, &b, page);
-        tt__svg_close(out);
-        draw_legend(out, &b, peak > 0);
-        tt__figure_close(out);
+    snprintf(name, sizeof name,
+             "The winner reaches %.0f GB/s; the tuned copy %.0f, the theoretical peak is %.0f", gbps, copy,
+             peak);
+    snprintf(note, sizeof note, "Bytes read and written a second. The tuned copy is the practical limit.%s",
+             l2 > 0 ? "" : " tune explain adds the L2 cache.");
+    tt__figure_open(out, "Limits", note);
+    tt__svg_bars(out, name, rows, n);
+    tt__figure_close(out);
+}
+
+static void figure_kernels(tt__str *out, const tt__details *d) {
+    const double least_scale = 0.05; /* less than that is hardly a difference */
+    tt__bar_row rows[BARS_MAX];
+    char name[200];
+    size_t n = 0;
+    double most = least_scale;
+    for (size_t i = 0; i < d->n_kernels && i < BARS_MAX; i++)
+        most = fmax(most, d->kernels[i].best / d->best - 1);
+    for (size_t i = 0; i < d->n_kernels && n < BARS_MAX; i++) {
+        const tt__report_kernel *k = &d->kernels[i];
+        const double slower = k->best > 0 ? k->best / d->best - 1 : 0;
+        rows[n] = (tt__bar_row){.size = slower / most,
+                                .class = strcmp(k->name, d->w->kernel) == 0 ? "fill" : "other"};
+        snprintf(rows[n].label, sizeof rows[n].label, "%s, %zu", k->name, k->n);
+        if (k->best > 0)
+            tt__format(rows[n].value, sizeof rows[n].value, i ? "%s, +%.1f%%" : "%s",
+                       tt__cli_time(k->best).text, slower * 100);
+        else
+            tt__copy(rows[n].value, sizeof rows[n].value, "all failed");
+        n++;
     }
-    free(b.line);
+    if (d->n_kernels < 2)
+        return;
+    snprintf(name, sizeof name, "The best of %zu kernels: %s comes first", d->n_kernels, d->kernels[0].name);
+    tt__figure_open(out, "Kernels",
+                    "The best trial of each kernel, and how many configurations were tried. "
+                    "The bar is how much slower it is than the fastest.");
+    tt__svg_bars(out, name, rows, n);
+    tt__figure_close(out);
+}
+
+static void figure_importance(tt__str *out, const tt__details *d) {
+    tt__bar_row rows[BARS_MAX];
+    char name[256], note[400];
+    size_t n = 0;
+    for (size_t i = 0; i < d->n_params && n < BARS_MAX; i++) {
+        const tt__report_param *p = &d->params[d->order[i]];
+        if (p->n < 2)
+            continue;
+        rows[n] = (tt__bar_row){.size = p->share, .more = p->total - p->share, .class = "fill"};
+        snprintf(rows[n].label, sizeof rows[n].label, "%.60s", p->name);
+        snprintf(rows[n++].value, sizeof rows[n].value, "%.0f%% + %.0f%%", p->share * 100,
+                 (p->total - p->share) * 100);
+    }
+    if (n == 0)
+        return;
+    snprintf(name, sizeof name, "Importance of %zu parameters of %s: %s explains %.0f%% of the spread alone",
+             n, d->w->kernel, d->params[d->order[0]].name, d->params[d->order[0]].share * 100);
+    const tt__report_param *a = &d->params[d->pair[0]], *b = &d->params[d->pair[1]];
+    tt__format(note, sizeof note,
+               "Share of the spread of %s that each explains: alone, and (light) together with one other. "
+               "%s and %s explain %.0f%% in all, %.0f%% needs three or more, or is noise.",
+               d->w->kernel, a->name, b->name,
+               (a->share + b->share + d->importance->pair[d->pair[0]][d->pair[1]]) * 100,
+               d->importance->rest * 100);
+    tt__figure_open(out, "Which parameters matter", note);
+    tt__svg_bars(out, name, rows, n);
+    tt__figure_close(out);
+}
+
+/* The settings that differ from the winner's. Another kernel is named instead. */
+static void difference(char *out, size_t size, const tt__details *d, const tt__report_row *row) {
+    char one[TT__CONFIG_MAX + 2], whole[TT__CONFIG_MAX + 2];
+    size_t used = 0;
+    snprintf(whole, sizeof whole, " %s ", d->w->config);
+    bool same = strcmp(row->kernel, d->w->kernel) == 0;
+    snprintf(out, size, "%s", same ? "" : row->kernel);
+    for (const char *at = row->config; same && *at;) {
+        size_t n = strcspn(at, " ");
+        snprintf(one, sizeof one, " %.*s ", (int)n, at);
+        if (!strstr(whole, one) && used + n + 2 < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? " " : "", (int)n, at);
+        at += n + strspn(at + n, " ");
+    }
+    if (!*out)
+        snprintf(out, size, "winner");
+}
+
+static void figure_finals(tt__str *out, const tt__details *d) {
+    tt__interval_row rows[BARS_MAX];
+    char name[200], text[96];
+    size_t n = 0, close = 0;
+    for (size_t i = 0; i < d->n_finals && n < BARS_MAX; i++) {
+        tt__ratio r = tt__details_ratio(d, &d->finals[i]);
+        difference(text, sizeof text, d, &d->finals[i]);
+        bool winner = strcmp(text, "winner") == 0;
+        rows[n] = (tt__interval_row){
+            .at = r.median, .low = r.low, .high = r.high, .class = winner ? "mark" : "fill"};
+        size_t fits = 42; /* characters beside the value */
+        snprintf(rows[n].label, sizeof rows[n].label, "%.*s%s", (int)fits, text,
+                 strlen(text) > fits ? "\xe2\x80\xa6" : "");
+        tt__format(rows[n++].value, sizeof rows[n].value, "%.3fx", r.median);
+        close += !winner && r.low <= 1;
+    }
+    if (n < 2)
+        return;
+    snprintf(name, sizeof name, "%zu finalists over the winner, in the same rounds; %zu may be as fast", n,
+             close);
+    tt__figure_open(out, "Finals",
+                    "Time over the winner's, in the same rounds: median and its 95 % interval. "
+                    "Named by what differs from the winner.");
+    tt__svg_intervals(out, name, rows, n);
+    tt__figure_close(out);
+}
+
+static void figure_failures(tt__str *out, const tt__details *d) {
+    tt__bar_row rows[TT__TRIAL_STATUS_COUNT];
+    char name[200], note[128];
+    size_t n = 0;
+    for (int s = 1; s < TT__TRIAL_STATUS_COUNT; s++)
+        if (d->by_status[s]) {
+            rows[n] = (tt__bar_row){.size = (double)d->by_status[s] / (double)d->n, .class = "bad"};
+            tt__copy(rows[n].label, sizeof rows[n].label, tt__trial_status_name((tt__trial_status)s));
+            for (char *c = rows[n].label; *c; c++)
+                *c = *c == '_' ? ' ' : *c;
+            snprintf(rows[n++].value, sizeof rows[n].value, "%zu", d->by_status[s]);
+        }
+    snprintf(note, sizeof note, "%zu of %zu configurations failed.", d->n_failed, d->n);
+    if (n == 0)
+        return;
+    snprintf(name, sizeof name, "Failures by kind: %zu of %zu configurations", d->n_failed, d->n);
+    tt__figure_open(out, "Failures", note);
+    tt__svg_bars(out, name, rows, n);
+    tt__str_add(out, "<ul class=reasons>");
+    for (int s = 1; s < TT__TRIAL_STATUS_COUNT; s++)
+        if (*tt__details_reason(d, (tt__trial_status)s))
+            tt__html_wrap(out, "<li>", tt__details_reason(d, (tt__trial_status)s), "</li>");
+    tt__str_add(out, "</ul>");
+    tt__figure_close(out);
+}
+
+/* ---- All of them, in their order --------------------------------------------------------------------- */
+
+static void (*const figures[])(tt__str *out, const tt__details *d) = {
+    figure_limits, figure_roofline,   figure_energy,  figure_search, figure_kernels,
+    figure_finals, figure_importance, figure_effects, figure_heat,   figure_failures,
+};
+
+void tt__figures(tt__str *out, const tt__details *d) {
+    for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
+        figures[f](out, d);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/read_file.h"
 #include "base/str.h"
 #include "db/path.h"
 #include "dispatch/knowledge.h"
@@ -242,6 +243,37 @@ void tt__cli_csv(tt__str *out, const char *text) {
     tt__str_add(out, "\"");
 }
 
+/* Is it the log of a database, which has what the database itself lacks? */
+static bool is_log(const char *path) {
+    unsigned char head[4] = {0};
+    size_t n;
+    return tt__read_start(path, head, sizeof head, &n) == TT_OK && head[0] == 0x37 && head[1] == 0x7f &&
+           head[2] == 0x06 && (head[3] & 0xfe) == 0x82;
+}
+
+static tt_status check_input(const char *path, const char *input) {
+    return input && tt__same_file(path, input)
+               ? tt__fail(TT_E_INVALID, "%s is read here, and would be lost: name another file", path)
+               : TT_OK;
+}
+
+tt_status tt__cli_check_output(const tt__cli_args *args, const char *path) {
+    const char *const inputs[] = {args->replay, args->kernel_file, args->kernel};
+    bool database = false;
+    if (!path)
+        return TT_OK;
+    if (tt__is_database(path, &database) == TT_OK && (database || is_log(path)))
+        return tt__fail(TT_E_INVALID, "%s is a database%s, and would be lost: name another file", path,
+                        database ? "" : "'s log");
+    for (size_t i = 0; i < TT__COUNT(inputs); i++)
+        TT_TRY(check_input(path, inputs[i]));
+    for (size_t i = 0; i < args->n_files; i++)
+        TT_TRY(check_input(path, args->files[i]));
+    for (size_t i = 0; i < args->n_templates; i++)
+        TT_TRY(check_input(path, args->templates[i]));
+    return TT_OK; /* what cannot be read fails when it is written */
+}
+
 /* Can another file take the place of this one, whose real path is `real`? *old: the file; st_nlink is 0 if it
  * is new. A device, a pipe, a file that is open here (/dev/stdout), has a second name or another owner stays.
  */
@@ -355,6 +387,27 @@ tt_status tt__cli_write(const char *path, const char *mode, tt__cli_fill_fn fill
     return error
                ? tt__fail(TT_E_IO, "cannot write %s: %s", path ? path : "to standard output", strerror(error))
                : TT_OK;
+}
+
+typedef struct counting {
+    tt__cli_fill_fn fill;
+    void *user;
+    size_t bytes;
+} counting;
+
+static tt_status fill_and_count(tt__str *out, void *user) {
+    counting *c = user;
+    tt_status status = c->fill(out, c->user);
+    c->bytes = out->written + out->len;
+    return status;
+}
+
+tt_status tt__cli_write_output(const tt__cli_args *args, tt__cli_fill_fn fill, void *user) {
+    counting c = {.fill = fill, .user = user};
+    TT_TRY(tt__cli_write(args->output, "wb", fill_and_count, &c));
+    if (args->output)
+        tt__cli_say(stderr, "tune: wrote %s, %.0f KB\n", args->output, (double)c.bytes / 1e3);
+    return TT_OK;
 }
 
 tt_status tt__cli_print_json(tt__json *j) {

@@ -181,6 +181,9 @@ void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers);
  * begins with a single quote. */
 void tt__cli_csv(tt__str *out, const char *text);
 
+/* Checks a file that will be written. TT_E_INVALID: it would take the place of a database, or of a file that
+ * the command reads, under whatever name. NULL is no file. */
+tt_status tt__cli_check_output(const tt__cli_args *args, const char *path);
 /* Writes a file, which `fill` fills; NULL: standard output. After a failure the old one is as it was, and no
  * partial file remains. With the mode "wx" it must be new. A file that cannot be replaced is written in
  * place, and a failure leaves a part there. That is a device, or a file in a read-only folder. Or it is
@@ -188,6 +191,8 @@ void tt__cli_csv(tt__str *out, const char *text);
  * its own. */
 typedef tt_status (*tt__cli_fill_fn)(tt__str *out, void *user);
 tt_status tt__cli_write(const char *path, const char *mode, tt__cli_fill_fn fill, void *user);
+/* The same of --output, which is replaced, and says on standard error what it wrote. */
+tt_status tt__cli_write_output(const tt__cli_args *args, tt__cli_fill_fn fill, void *user);
 /* Closes the object, prints it and a newline, and frees the text. */
 tt_status tt__cli_print_json(tt__json *j);
 

@@ -184,15 +184,6 @@ tt_status tt__cli_set_align(tt__cli_args *args, const char *value) {
                : tt__fail(TT_E_INVALID, "\"%s\" is not an alignment: it is 1, 2, 4, 8 or 16 bytes", value);
 }
 
-tt_status tt__cli_set_cc(tt__cli_args *args, const char *value) {
-    size_t n = strspn(value, "0123456789");
-    bool good = n > 0 && n < 4 && value[n] == '.' && isdigit((unsigned char)value[n + 1]) && !value[n + 2];
-    args->cc = good ? atoi(value) * 10 + value[n + 1] - '0' : 0;
-    return args->cc >= 10
-               ? TT_OK
-               : tt__fail(TT_E_INVALID, "\"%s\" is not a compute capability: write it as in 8.0", value);
-}
-
 tt_status tt__cli_set_device(tt__cli_args *args, const char *value) {
     static const char replay[] = "replay:";
     args->replay = NULL;
@@ -300,16 +291,6 @@ tt_status tt__cli_set_max_trials(tt__cli_args *args, const char *value) {
 
 tt_status tt__cli_set_seed(tt__cli_args *args, const char *value) {
     return parse_number(&args->seed, value, strlen(value), 0, INT64_MAX);
-}
-
-tt_status tt__cli_set_objective(tt__cli_args *args, const char *value) {
-    static const char *const names[] = {"time", "energy", "edp"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(value, names[i]) == 0) {
-            args->objective = (tt__objective)i;
-            return TT_OK;
-        }
-    return tt__fail(TT_E_INVALID, "\"%s\" is no objective: it is time, energy or edp", value);
 }
 
 tt_status tt__cli_set_strategy(tt__cli_args *args, const char *value) {

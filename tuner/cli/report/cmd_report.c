@@ -1,14 +1,18 @@
 /*
- * The report as JSON and as CSV. One walk over the data feeds both: each number is a member of an object, or
- * a line that names its place.
+ * `tune report`: what was tuned, as a page to show, or as data. One walk over the data feeds both JSON and
+ * CSV: each number is a member of an object, or a line that names its place.
  */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
 #include "tuner/cli/report/report.h"
+#include "tuner/cli/report/report_html.h"
+#include "tuner/cli/shell/options.h"
+#include "tuner/cli/shell/problems.h"
 
 typedef struct sink {
     tt__str *out;
@@ -22,7 +26,7 @@ typedef struct sink {
 
 /* ---- The two forms ----------------------------------------------------------------------------------- */
 
-static void open(sink *s, const char *key, char bracket) {
+static void open_item(sink *s, const char *key, char bracket) {
     if (!s->csv)
         tt__json_open(&s->json, key, bracket);
     else if (key && bracket == '[')
@@ -30,7 +34,7 @@ static void open(sink *s, const char *key, char bracket) {
     s->item[0] = '\0';
 }
 
-static void close(sink *s, char bracket) {
+static void close_item(sink *s, char bracket) {
     if (!s->csv)
         tt__json_close(&s->json, bracket);
 }
@@ -140,26 +144,26 @@ static void add_winner(sink *s, const tt__details *d) {
 static void add_search(sink *s, const tt__details *d) {
     double best = INFINITY;
     char at[24];
-    open(s, "search", '[');
+    open_item(s, "search", '[');
     for (size_t i = 0; i < d->n; i++)
         if (d->rows[i].worth > 0 && d->rows[i].worth < best) {
             best = d->rows[i].worth;
-            open(s, NULL, '{');
+            open_item(s, NULL, '{');
             snprintf(at, sizeof at, "%zu", i + 1);
             if (s->csv)
                 word(s, NULL, at);
             else
                 tt__json_int(&s->json, "trial", (int64_t)i + 1);
             number(s, "best_us", best, 7);
-            close(s, '}');
+            close_item(s, '}');
         }
-    close(s, ']');
+    close_item(s, ']');
 }
 
 static void add_parameter(sink *s, const tt__details *d, size_t at) {
     const tt__report_param *p = &d->params[at];
     char prefix[sizeof s->item];
-    open(s, NULL, '{');
+    open_item(s, NULL, '{');
     word(s, "name", p->name);
     number(s, "share", p->share, 5);
     number(s, "share_with_another", p->total, 5);
@@ -167,9 +171,9 @@ static void add_parameter(sink *s, const tt__details *d, size_t at) {
     value(s, "best", p->values[p->best].text);
     tt__copy(prefix, sizeof prefix, s->item);
     if (!s->csv)
-        open(s, "values", '[');
+        open_item(s, "values", '[');
     for (size_t v = 0; v < p->n; v++) {
-        open(s, NULL, '{');
+        open_item(s, NULL, '{');
         tt__copy(s->item, sizeof s->item, prefix);
         if (s->csv)
             word(s, NULL, p->values[v].text);
@@ -178,67 +182,67 @@ static void add_parameter(sink *s, const tt__details *d, size_t at) {
         number(s, "trials", (double)p->values[v].n, 9);
         number(s, "best_us", p->values[v].best, 7);
         number(s, "effect", exp(d->importance->effect[at][v]), 5);
-        close(s, '}');
+        close_item(s, '}');
     }
     if (!s->csv)
-        close(s, ']');
-    close(s, '}');
+        close_item(s, ']');
+    close_item(s, '}');
 }
 
 static void add_parameters(sink *s, const tt__details *d) {
-    open(s, "parameters", '[');
+    open_item(s, "parameters", '[');
     for (size_t i = 0; i < d->n_params; i++)
         add_parameter(s, d, d->order[i]);
-    close(s, ']');
-    open(s, "pairs", '[');
+    close_item(s, ']');
+    open_item(s, "pairs", '[');
     for (size_t p = 0; p < d->n_params; p++)
         for (size_t q = p + 1; q < d->n_params; q++)
             if (d->importance->pair[p][q] >= 1e-3) {
-                open(s, NULL, '{');
+                open_item(s, NULL, '{');
                 word(s, "name", d->params[p].name);
                 word(s, "with", d->params[q].name);
                 number(s, "share", d->importance->pair[p][q], 5);
-                close(s, '}');
+                close_item(s, '}');
             }
-    close(s, ']');
+    close_item(s, ']');
 }
 
 static void add_finals(sink *s, const tt__details *d) {
-    open(s, "finals", '[');
+    open_item(s, "finals", '[');
     for (size_t i = 0; i < d->n_finals; i++) {
         tt__ratio r = tt__details_ratio(d, &d->finals[i]);
-        open(s, NULL, '{');
+        open_item(s, NULL, '{');
         word(s, "kernel", d->finals[i].kernel);
         config(s, d->finals[i].config);
         number(s, "time_us", d->finals[i].trial.time_us, 7);
         number(s, "ratio", r.median, 6);
         number(s, "low", r.low, 6);
         number(s, "high", r.high, 6);
-        close(s, '}');
+        close_item(s, '}');
     }
-    close(s, ']');
+    close_item(s, ']');
 }
 
 static void add_counts(sink *s, const tt__details *d) {
-    open(s, "kernels", '[');
+    open_item(s, "kernels", '[');
     for (size_t i = 0; i < d->n_kernels; i++) {
-        open(s, NULL, '{');
+        open_item(s, NULL, '{');
         word(s, "kernel", d->kernels[i].name);
         number(s, "trials", (double)d->kernels[i].n, 9);
         number(s, "best_us", tt__cli_known(d->kernels[i].best), 7);
-        close(s, '}');
+        close_item(s, '}');
     }
-    close(s, ']');
-    open(s, "failures", '[');
+    close_item(s, ']');
+    open_item(s, "failures", '[');
     for (int k = 1; k < TT__TRIAL_STATUS_COUNT; k++)
         if (d->by_status[k]) {
-            open(s, NULL, '{');
+            open_item(s, NULL, '{');
             word(s, "status", tt__trial_status_name((tt__trial_status)k));
             number(s, "trials", (double)d->by_status[k], 9);
             text(s, "reason", tt__details_reason(d, (tt__trial_status)k));
-            close(s, '}');
+            close_item(s, '}');
         }
-    close(s, ']');
+    close_item(s, ']');
 }
 
 static void add_peaks(sink *s, const tt__peaks *p) {
@@ -251,10 +255,10 @@ static void add_peaks(sink *s, const tt__peaks *p) {
 }
 
 static void add_energies(sink *s, const tt__details *d) {
-    open(s, "energies", '[');
+    open_item(s, "energies", '[');
     for (size_t i = 0; i < d->n_energies; i++) {
         const tt__report_energy *e = &d->energies[i];
-        open(s, NULL, '{');
+        open_item(s, NULL, '{');
         word(s, "kernel", e->kernel);
         config(s, e->config);
         number(s, "time_us", e->energy.time_us, 7);
@@ -262,15 +266,15 @@ static void add_energies(sink *s, const tt__details *d) {
         number(s, "noise", e->energy.noise, 3);
         number(s, "idle_watts", e->energy.idle_watts, 4);
         number(s, "celsius", tt__cli_known(e->energy.celsius), 3);
-        close(s, '}');
+        close_item(s, '}');
     }
-    close(s, ']');
+    close_item(s, ']');
 }
 
 static tt_status add_unsolved(void *user, const tt__unsolved *u) {
     sink *s = user;
     be_about(s, &u->problem);
-    open(s, NULL, '{');
+    open_item(s, NULL, '{');
     if (!s->csv)
         tt__cli_json_problem(&s->json, &u->problem);
     number(s, "trials", (double)u->tried, 9);
@@ -278,7 +282,7 @@ static tt_status add_unsolved(void *user, const tt__unsolved *u) {
     text(s, "status", u->passed ? "" : tt__trial_status_name(u->status));
     text(s, "reason", u->passed ? "the run ended before its finals" : u->reason);
     text(s, "advice", u->passed ? "" : tt__trial_advice(u->status));
-    close(s, '}');
+    close_item(s, '}');
     return TT_OK;
 }
 
@@ -289,7 +293,7 @@ static tt_status add_problem(sink *s, const tt__subject *subject, size_t at) {
     tt_status status = tt__details_open(&d, subject, &w);
     if (status == TT_OK) {
         be_about(s, &w.problem);
-        open(s, NULL, '{');
+        open_item(s, NULL, '{');
         if (!s->csv)
             tt__cli_json_problem(&s->json, &w.problem);
         add_winner(s, d);
@@ -298,7 +302,7 @@ static tt_status add_problem(sink *s, const tt__subject *subject, size_t at) {
         add_parameters(s, d);
         add_counts(s, d);
         add_energies(s, d);
-        close(s, '}');
+        close_item(s, '}');
     }
     tt__details_close(&d);
     return status;
@@ -307,7 +311,7 @@ static tt_status add_problem(sink *s, const tt__subject *subject, size_t at) {
 static tt_status add_subject(sink *s, const tt__subject *subject) {
     s->subject = subject;
     be_about(s, NULL);
-    open(s, NULL, '{');
+    open_item(s, NULL, '{');
     s->section = "gpu";
     if (!s->csv) {
         tt__json_string(&s->json, "file", subject->source->name);
@@ -319,21 +323,21 @@ static tt_status add_subject(sink *s, const tt__subject *subject) {
     number(s, "memory_bytes", tt__cli_known((double)subject->gpu.memory_bytes), 15);
     number(s, "peak_gbps", tt__cli_known(subject->gpu.peak_gbps), 7);
     add_peaks(s, &subject->peaks);
-    open(s, "problems", '[');
+    open_item(s, "problems", '[');
     for (size_t i = 0; i < subject->n; i++)
         TT_TRY(add_problem(s, subject, i));
-    close(s, ']');
-    open(s, "unsolved", '[');
+    close_item(s, ']');
+    open_item(s, "unsolved", '[');
     TT_TRY(tt__subject_unsolved(subject, add_unsolved, s));
-    close(s, ']');
-    close(s, '}');
+    close_item(s, ']');
+    close_item(s, '}');
     return TT_OK;
 }
 
 static tt_status add_changes(sink *s, const tt__report *r) {
     static const char *const verdicts[] = {"within_noise", "faster", "slower"};
     const tt__subject *before = &r->subjects[0];
-    open(s, "changes", '[');
+    open_item(s, "changes", '[');
     for (size_t k = 1; k < r->n; k++)
         for (size_t i = 0; i < before->n; i++) {
             tt__change c;
@@ -343,7 +347,7 @@ static tt_status add_changes(sink *s, const tt__report *r) {
                 continue;
             s->subject = &r->subjects[k];
             be_about(s, &c.after.problem);
-            open(s, NULL, '{');
+            open_item(s, NULL, '{');
             if (!s->csv) {
                 tt__json_string(&s->json, "before", before->source->name);
                 tt__json_string(&s->json, "after", r->subjects[k].source->name);
@@ -355,35 +359,115 @@ static tt_status add_changes(sink *s, const tt__report *r) {
             number(s, "after_us", c.after.time_us, 7);
             number(s, "ratio", c.ratio, 6);
             number(s, "noise", c.noise, 4);
-            close(s, '}');
+            close_item(s, '}');
         }
-    close(s, ']');
+    close_item(s, ']');
     return TT_OK;
 }
 
 static tt_status add_all(sink *s, const tt__report *r) {
     if (!s->csv)
         tt__cli_json_begin(&s->json);
-    open(s, "gpus", '[');
+    open_item(s, "gpus", '[');
     for (size_t k = 0; k < r->n; k++)
         TT_TRY(add_subject(s, &r->subjects[k]));
-    close(s, ']');
+    close_item(s, ']');
     TT_TRY(add_changes(s, r));
-    close(s, '}');
+    close_item(s, '}');
     return tt__str_check(s->out);
 }
 
-tt_status tt__report_json(tt__str *out, const tt__report *r) {
+static tt_status write_json(tt__str *out, const tt__report *r) {
     sink s = {.out = out, .json = {.out = out}};
     TT_TRY(add_all(&s, r));
     tt__str_add(out, "\n");
     return tt__str_check(out);
 }
 
-tt_status tt__report_csv(tt__str *out, const tt__report *r) {
+static tt_status write_csv(tt__str *out, const tt__report *r) {
     sink s = {.out = out, .csv = true};
     tt__str_add(out, "file,gpu,operation,problem,warm,section,item,name,value\n");
     tt_status status = add_all(&s, r);
     tt__str_free(&s.lead);
     return status;
 }
+
+/* ---- The command ------------------------------------------------------------------------------------- */
+
+typedef struct writing {
+    const tt__cli_args *args;
+    tt__report report;
+} writing;
+
+static tt_status fill(tt__str *out, void *user) {
+    writing *w = user;
+    const tt__cli_args *args = w->args;
+    return (args->json ? write_json : args->csv ? write_csv : tt__report_html)(out, &w->report);
+}
+
+static int run(const tt__cli_args *args) {
+    writing w = {.args = args};
+    tt_status status = tt__report_open(&w.report, args);
+    if (status == TT_OK)
+        status = tt__cli_write_output(args, fill, &w);
+    tt__report_close(&w.report);
+    return tt__cli_fail(status);
+}
+
+static tt_status set_recording(tt__cli_args *args, const char *value) {
+    TT_TRY(tt__cli_set_device(args, value));
+    return args->replay ? TT_OK
+                        : tt__fail(TT_E_INVALID,
+                                   "\"%s\": a report needs no device; name a recording as replay:FILE, or "
+                                   "choose a GPU of the store with --gpu NAME",
+                                   value);
+}
+
+static tt_status check(const tt__cli_args *args) {
+    TT_TRY(tt__cli_check_output(args, args->output));
+    if (args->json && args->csv)
+        return tt__fail(TT_E_INVALID, "--json and --csv: one of them at a time");
+    if (args->db && (args->replay || args->n_files))
+        return tt__fail(TT_E_INVALID, "--db and other files: name all of them as \"tune report A.db B.db\"");
+    if (!args->output && !args->json && !args->csv && isatty(STDOUT_FILENO))
+        return tt__fail(TT_E_INVALID,
+                        "a page of HTML is not for a terminal: give --output FILE.html, --json or --csv");
+    if (args->n_texts && !args->op && !args->kernel_file)
+        return tt__fail(TT_E_INVALID, "--problem %s: of what? give --op or --kernel, too", args->texts[0]);
+    return args->n_problems + args->n_texts || args->op || args->kernel_file ? tt__cli_check_problems(args)
+                                                                             : TT_OK;
+}
+
+static const tt__cli_option options[] = {
+    TT__TEXT("output", "FILE", output, "where to; default standard output"),
+    TT__SET("device", "replay:FILE", set_recording, "a recording; it may also be named as a file"),
+    TT__OPT_GPU("only this GPU; a part of its name is enough"),
+    TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "only these square matrices"),
+    TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "only these matrices of R rows and C columns"),
+    TT__OPTS_LAYOUT,
+    TT__OPTS_OPERATION,
+    TT__OPT_DB,
+    TT__OPT_JSON,
+    TT__FLAG("csv", csv, "print a line for each number instead of a page"),
+    TT__OPTS_END,
+};
+
+const tt__cli_command tt__cmd_report = {
+    .name = "report",
+    .usage = "tune report [FILE...] [--output FILE.html] [--gpu NAME] [options]",
+    .summary = "a page that shows winners, searches and parameters",
+    .notes =
+        "The page needs no network and no script. FILE is a store or a recording; the default is the store\n"
+        "of --db. With several, the page also compares the others with the first, and says which changes "
+        "are\n"
+        "beyond the noise.\n"
+        "\n"
+        "Examples:\n"
+        "  tune report --output report.html\n"
+        "  tune report --device replay:recordings/h200.json --output report.html\n"
+        "  tune report before.db after.db --output changes.html\n",
+    .options = options,
+    .takes_files = true,
+    .check = check,
+    .run = run,
+};
