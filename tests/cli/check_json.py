@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_json.py TUNE ROOT: what each --json prints, and each example of docs/json.md, is as docs/cli.schema.json says.
+"""check_json.py TUNE ROOT: what each --json prints, and each example of docs/cli.schema.json, is as that file says.
 
 Members that the schema lacks are wrong, too, and so are members of the schema that no command printed.
 HOSTCUDA_DIR is the folder of the CPU stand-ins.
@@ -55,7 +55,7 @@ extern "C" __global__ void scale(float *x, long long n) {
 
 schema = json.load(open(os.path.join(root, "docs/cli.schema.json"), encoding="utf-8"))
 KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None), "boolean": bool}
-KNOWN = {"$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "const", "description"}
+KNOWN = {"$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "const", "description", "examples"}
 used = set()  # members of the schema that were seen
 
 
@@ -178,12 +178,11 @@ def main():
     named = set().union(*(members(rule, name) for name, rule in schema["$defs"].items()))
     wrong += [f"no command printed {at}.{name}" for at, name in sorted(named - used)
               if not ELSEWHERE.match(f"{at}.{name}")]
-    page = open(os.path.join(root, "docs/json.md"), encoding="utf-8").read()
-    examples = re.findall(r"^## tune(?: (?:list --)?(\w+))?\n.*?^```json\n(.*?)^```", page, re.M | re.S)
+    examples = [(name, text) for name, rule in schema["$defs"].items() for text in rule.get("examples", [])]
     for name, text in examples:
-        wrong += check(json.loads(text), schema["$defs"][name or "tune"], "docs/json.md: " + (name or "tune"), name or "tune")
-    if {name or "tune" for name, _ in examples} != seen:
-        wrong.append(f"docs/json.md has examples of {sorted(name or 'tune' for name, _ in examples)}, not of {sorted(seen)}")
+        wrong += check(text, schema["$defs"][name], f"the example of {name}", name)
+    if {name for name, _ in examples} != seen:
+        wrong.append(f"docs/cli.schema.json has examples of {sorted(name for name, _ in examples)}, not of {sorted(seen)}")
     if wrong:
         sys.exit("\n".join(wrong))
     print(f"{len(named)} members of {len(seen)} commands, {len(examples)} examples")
