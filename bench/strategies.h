@@ -5,7 +5,7 @@
 #include "bench/matrix.h"
 #include "kernel/load/set.h"
 #include "kernel/space/space.h"
-#include "tuner/backend/replay/foreign.h"
+#include "tuner/backend/replay/backend_replay.h"
 #include "tuner/strategy/strategy.h"
 
 enum { BENCH_STARTS_MAX = 16 };

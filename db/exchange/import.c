@@ -49,11 +49,11 @@ static tt_status want(tt__import *m, const char *where, const char *type) {
 
 /* ---- Parts ------------------------------------------------------------------------------------------- */
 
-const char *const tt__import_parts[TT__PART_COUNT] = {"results", "cache", "metadata.problems"};
+const char *const tt__import_parts[TT__FILE_COUNT] = {"results", "cache", "metadata.problems"};
 static const struct {
     const char *outer, *name; /* outer NULL: the file's own object */
     char bracket;
-} parts[TT__PART_COUNT] = {{NULL, "results", '['}, {NULL, "cache", '{'}, {"metadata", "problems", '['}};
+} parts[TT__FILE_COUNT] = {{NULL, "results", '['}, {NULL, "cache", '{'}, {"metadata", "problems", '['}};
 
 enum { DEPTH_MAX = 2000 }; /* SQLite's own */
 
@@ -107,13 +107,13 @@ static bool is_key(const nesting *n, size_t level, const char *name) {
     return n->keys[level].n == strlen(name) && memcmp(n->keys[level].text, name, n->keys[level].n) == 0;
 }
 
-/* The part that begins with this bracket, or TT__PART_COUNT. */
-static tt__part part_at(const nesting *n, char bracket) {
-    tt__part p = 0;
+/* The part that begins with this bracket, or TT__FILE_COUNT. */
+static tt__file_part part_at(const nesting *n, char bracket) {
+    tt__file_part p = 0;
     const size_t depth = n->depth;
     if (depth < 1 || depth > 2 || n->open[0] != '{' || n->open[depth - 1] != '{')
-        return TT__PART_COUNT;
-    while (p < TT__PART_COUNT &&
+        return TT__FILE_COUNT;
+    while (p < TT__FILE_COUNT &&
            !(parts[p].bracket == bracket && is_key(n, depth - 1, parts[p].name) &&
              (parts[p].outer ? depth == 2 && is_key(n, 0, parts[p].outer) : depth == 1)))
         p++;
@@ -123,26 +123,26 @@ static tt__part part_at(const nesting *n, char bracket) {
 /* Finds the parts and makes the rest. *yes: it may be JSON. */
 static tt_status split(tt__import *m, bool *yes) {
     const char *text = tt__str_text(&m->text), *end = text + m->text.len, *kept = text, *valid;
-    tt__part inside = TT__PART_COUNT;
+    tt__file_part inside = TT__FILE_COUNT;
     size_t depth = 0; /* of the part */
     nesting n = {.depth = 0};
     *yes = false;
     tt__str_free(&m->rest);
     memset(m->parts, 0, sizeof m->parts);
     for (const char *at = text, *next; at < end; at = next) {
-        tt__part begins =
-            inside == TT__PART_COUNT && (*at == '[' || *at == '{') ? part_at(&n, *at) : TT__PART_COUNT;
+        tt__file_part begins =
+            inside == TT__FILE_COUNT && (*at == '[' || *at == '{') ? part_at(&n, *at) : TT__FILE_COUNT;
         if (!(next = take(&n, at, end)))
             return TT_OK;
-        if (begins < TT__PART_COUNT && !m->parts[begins].begin) {
+        if (begins < TT__FILE_COUNT && !m->parts[begins].begin) {
             inside = begins;
             depth = n.depth;
             m->parts[inside].begin = (size_t)(next - text);
             tt__str_addn(&m->rest, kept, (size_t)(next - kept));
-        } else if (inside < TT__PART_COUNT && n.depth < depth) {
+        } else if (inside < TT__FILE_COUNT && n.depth < depth) {
             m->parts[inside].end = (size_t)(at - text);
             kept = at;
-            inside = TT__PART_COUNT;
+            inside = TT__FILE_COUNT;
         }
     }
     tt__str_addn(&m->rest, kept, (size_t)(end - kept));
@@ -320,7 +320,7 @@ static tt_status take_member(tt__import *m, tt__member *v, tt__member_fn fn, voi
     return status;
 }
 
-tt_status tt__import_walk_part(tt__import *m, tt__part part, tt__member_fn fn, void *user) {
+tt_status tt__import_walk_part(tt__import *m, tt__file_part part, tt__member_fn fn, void *user) {
     TT_TRY(want(m, tt__import_parts[part], parts[part].bracket == '[' ? "array" : "object"));
     const char *at = m->text.text + m->parts[part].begin, *end = m->text.text + m->parts[part].end;
     if (!m->member)

@@ -27,7 +27,12 @@ struct tt__recording {
 
 /* The long parts of a file, of which each member is read alone. SQLite needs many times the size of a text
  * that it parses, and would parse all of it for each question. */
-typedef enum tt__part { TT__PART_RESULTS, TT__PART_CACHE, TT__PART_PROBLEMS, TT__PART_COUNT } tt__part;
+typedef enum tt__file_part {
+    TT__FILE_RESULTS,
+    TT__FILE_CACHE,
+    TT__FILE_PROBLEMS,
+    TT__FILE_COUNT
+} tt__file_part;
 
 /* A file that is being read. */
 typedef struct tt__import {
@@ -43,7 +48,7 @@ typedef struct tt__import {
     tt__str rest; /* the same with its parts emptied */
     struct {
         size_t begin, end; /* in the text, without the brackets; both 0: it is not there */
-    } parts[TT__PART_COUNT];
+    } parts[TT__FILE_COUNT];
     int64_t run_id, date_ms; /* date_ms 0: unknown */
     size_t n_problems;
     struct {
@@ -99,8 +104,8 @@ tt_status tt__import_walk(tt__import *m, const tt__member *of, tt__member_fn fn,
 tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user);
 /* Calls `fn` for every member of a part. Its keys are not read. TT_E_INVALID: it is not there, or a member is
  * not JSON. */
-tt_status tt__import_walk_part(tt__import *m, tt__part part, tt__member_fn fn, void *user);
+tt_status tt__import_walk_part(tt__import *m, tt__file_part part, tt__member_fn fn, void *user);
 /* "results", "cache" or "metadata.problems". */
-extern const char *const tt__import_parts[TT__PART_COUNT];
+extern const char *const tt__import_parts[TT__FILE_COUNT];
 
 #endif

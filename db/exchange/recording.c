@@ -720,7 +720,7 @@ static tt_status read_results(tt__import *m) {
                            : tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
     if (!m->result)
         return tt__fail_memory(0);
-    TT_TRY(tt__import_walk_part(m, m->cache ? TT__PART_CACHE : TT__PART_RESULTS, on_result, NULL));
+    TT_TRY(tt__import_walk_part(m, m->cache ? TT__FILE_CACHE : TT__FILE_RESULTS, on_result, NULL));
     return m->r->n_left_out && m->r->n_left_out == m->n_members ? tt__fail(TT_E_INVALID, "%s", m->r->left_out)
                                                                 : TT_OK;
 }
@@ -742,7 +742,7 @@ static tt_status read_metadata(tt__import *m) {
         return tt__fail(TT_E_INVALID, "%s: metadata.environment is missing, or its library is empty",
                         m->path);
     TT_TRY(tt__import_walk_rest(m, "metadata.kernels", on_kernel, NULL));
-    return tt__import_walk_part(m, TT__PART_PROBLEMS, on_problem, NULL);
+    return tt__import_walk_part(m, TT__FILE_PROBLEMS, on_problem, NULL);
 }
 
 /* 0: unknown. Archives may set the time to 0 or 1. */

@@ -9,7 +9,7 @@
 #include "kernel/load/set.h"
 #include "kernel/space/problem_text.h"
 #include "mutate_json.h"
-#include "tuner/backend/replay/foreign.h"
+#include "tuner/backend/replay/backend_replay.h"
 
 static const tt__gpu gpu = {.name = "A GPU",
                             .cc = 90,

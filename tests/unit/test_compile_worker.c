@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "tuner/farm/protocol.h"
-#include "tuner/farm/worker.h"
 #include "tuner/farm/workers.h"
 
 enum { TIMEOUT_S = 20 };

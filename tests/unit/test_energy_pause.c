@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 #include "gpu/nvml.h"
-#include "tuner/worker/gpu_energy.h"
+#include "tuner/worker/gpu_finals.h"
 
 /* A launch takes 100 us and `watts` beyond idle power. Before the GPU has run for 3 s without a pause it
  * takes less, and idles with less. */

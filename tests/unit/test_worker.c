@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "tuner/farm/wire.h"
-#include "tuner/farm/worker.h"
+#include "tuner/farm/protocol.h"
+#include "tuner/farm/workers.h"
 
 enum { HELLO = 1, ASK, REPLY, LARGE = 5 << 20, TIMEOUT_S = 20 };
 

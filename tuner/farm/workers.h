@@ -1,12 +1,65 @@
 /*
- * The worker processes of a tuning run: one for each GPU first, then the compile workers.
+ * The worker processes of a tuning run, seen from the tuner. One is started, gets requests, is killed if it
+ * takes too long, and is replaced if it dies. A crash of a compiler or kernel ends only its worker.
  */
 #ifndef TT_TUNER_FARM_WORKERS_H
 #define TT_TUNER_FARM_WORKERS_H
 
+#include <sys/types.h>
+
 #include "tuner/farm/cubins.h"
 #include "tuner/farm/protocol.h"
-#include "tuner/farm/worker.h"
+
+typedef struct tt__worker {
+    pid_t pid; /* 0: not running */
+    int fd, bell;
+    bool busy;          /* a reply is expected */
+    double deadline_s;  /* on the clock of tt__now_s, while busy */
+    double seen_s;      /* while busy: when tt__worker_wait_any last looked ... */
+    double computed_s;  /* ... and the caller's CPU time then */
+    size_t job;         /* the caller's number for the current request */
+    size_t ahead_bytes; /* largest request that can be sent while it is busy */
+    bool ahead;         /* another request is waiting ... */
+    size_t job_ahead;
+    double timeout_ahead_s;
+} tt__worker;
+
+/* Starts `tiletune-worker ROLE ARG`. It is busy until its hello, which must come within timeout_s. */
+tt_status tt__worker_start(tt__worker *w, const char *role, const char *arg, double timeout_s);
+/* Kills and reaps it. Does nothing if it is not running. */
+void tt__worker_stop(tt__worker *w);
+
+/* Has an idle worker died? The next request would be blamed for it. */
+bool tt__worker_gone(const tt__worker *w);
+
+/* Sends a request to a worker that is idle, or busy without a waiting request. A waiting request must fit the
+ * socket's buffer (ahead_bytes), or this blocks. Its time limit begins at its turn. It is lost with the
+ * worker. A dead worker is no error here, but shows in tt__worker_wait_any. */
+void tt__worker_ask(tt__worker *w, size_t job, double timeout_s, uint32_t type, const struct iovec *parts,
+                    int n);
+
+typedef enum tt__event_kind {
+    TT__EVENT_REPLY,
+    TT__EVENT_TIMEOUT,
+    TT__EVENT_CRASHED,
+    TT__EVENT_NONE
+} tt__event_kind;
+
+typedef struct tt__event {
+    tt__event_kind kind;
+    size_t worker;   /* index */
+    size_t job;      /* the caller's number: of the replied or the lost request */
+    uint32_t type;   /* REPLY */
+    char reason[96]; /* CRASHED, TIMEOUT: "was killed by signal 11 (Segmentation fault)" */
+} tt__event;
+
+/* Waits up to wait_s for the first event of busy workers. REPLY: the payload is filled in, and the worker is
+ * idle, or busy with its waiting request. TIMEOUT, CRASHED: the worker was stopped. NONE: nothing happened,
+ * or a signal came. Time limits leave out the time in which this process was stopped, as by Ctrl-Z. */
+tt_status tt__worker_wait_any(tt__worker *workers, size_t n, double wait_s, tt__event *event,
+                              tt__str *payload);
+
+/* ---- All of a run: one for each GPU first, then those that compile ---------------------------- */
 
 enum { TT__GPUS_MAX = 64 };
 
@@ -85,5 +138,19 @@ void tt__workers_ask_bits(tt__workers *workers, size_t i, double timeout_s, cons
                           const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks);
 void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, const tt__candidate *c,
                            const tt__cubin *cubin);
+
+/* ---- A compile worker for callers without a farm ---------------------------------------------- */
+
+/* Zero-initialise. It starts with the first compile, and again after a compile that took it down. */
+typedef struct tt__compiler {
+    tt__workers workers;
+    bool open;
+} tt__compiler;
+
+/* tt__nvrtc_compile in a worker with limits on memory and time. timeout_s 0: 60.
+ * TT_E_COMPILE also means that the compiler crashed or exceeded a limit. */
+tt_status tt__compile_one(tt__compiler *c, tt__str *cubin, const char *name, const char *source,
+                          const tt__str *options, int n_options, int cc, double timeout_s);
+void tt__compiler_close(tt__compiler *c);
 
 #endif

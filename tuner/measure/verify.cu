@@ -403,7 +403,7 @@ extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, lo
 // ---- What the GPU can do at most, for explanations
 #if PEAKS && !defined __HOSTCUDA__
 
-// So many numbers of a thread are multiplied and added at once, so often in a round (tuner/worker/peaks.c).
+// So many numbers of a thread are multiplied and added at once, so often in a round (tuner/worker/gpu_worker.c).
 enum { PEAK_NUMBERS = 8, PEAK_TURNS = 16 };
 
 #define PEAK(name, type, first, fma)                                                                         \

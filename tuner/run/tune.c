@@ -15,7 +15,6 @@
 #include "kernel/space/workload.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/backend/replay/backend_replay.h"
-#include "tuner/backend/replay/foreign.h"
 #include "tuner/measure/measure.h"
 #include "tuner/run/batch.h"
 #include "tuner/run/devices.h"

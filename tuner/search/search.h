@@ -4,8 +4,6 @@
 #ifndef TT_TUNER_SEARCH_SEARCH_H
 #define TT_TUNER_SEARCH_SEARCH_H
 
-#include "tuner/session/limits.h"
-#include "tuner/session/part.h"
 #include "tuner/session/session.h"
 
 typedef struct tt__gains {

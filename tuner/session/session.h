@@ -4,13 +4,22 @@
 #ifndef TT_TUNER_SESSION_SESSION_H
 #define TT_TUNER_SESSION_SESSION_H
 
+#include "base/limits.h"
 #include "db/store.h"
 #include "kernel/load/set.h"
 #include "kernel/model/template.h"
+#include "kernel/space/space.h"
 #include "tuner/backend/backend.h"
 #include "tuner/farm/expected.h"
-#include "tuner/session/part.h"
 #include "tuner/strategy/strategy.h"
+
+/* The part of a space that one shard of a run tries. */
+typedef struct tt__space_part {
+    int64_t index, of; /* from 0; of 0: the whole space */
+} tt__space_part;
+
+/* Removes configurations that belong to other parts. Those that share a cubin stay together. */
+tt_status tt__part_keep(const tt__space_part *part, const tt__problem *p, tt__space *space);
 
 /* What the winner has least of. The search is for time; the others choose among the leaders of the finals. */
 typedef enum tt__objective { TT__OBJECTIVE_TIME, TT__OBJECTIVE_ENERGY, TT__OBJECTIVE_EDP } tt__objective;
@@ -19,12 +28,12 @@ typedef struct tt__tune_call {
     size_t n;
     const tt__problem *problems;
     const tt__template_set *templates; /* templates of the problems' operations, and of the copy; borrowed */
-    bool stored;         /* nothing is searched: problems without a winner that still holds have none */
-    bool defaults_only;  /* each template's default, which enters the finals however slow it is */
-    bool strict;         /* finals trust no kernel (tt__rounds) */
-    bool only_finals;    /* no new trials, and finals even where a valid winner is stored */
-    tt__space_part part; /* of each space that is tried */
-    const double *worth; /* of each problem, > 0: its share of a budget; NULL: all are worth the same */
+    bool stored;          /* nothing is searched: problems without a winner that still holds have none */
+    bool defaults_only;   /* each template's default, which enters the finals however slow it is */
+    bool strict;          /* finals trust no kernel (tt__rounds) */
+    bool only_finals;     /* no new trials, and finals even where a valid winner is stored */
+    tt__space_part part;  /* of each space that is tried */
+    const double *worth;  /* of each problem, > 0: its share of a budget; NULL: all are worth the same */
     bool several_kernels; /* problems may be of different files of users */
     tt__objective objective;
 } tt__tune_call;
@@ -76,5 +85,32 @@ void tt__session_phase(const tt__session *s, const char *name, const tt__problem
 /* Stores a trial of this run. */
 tt_status tt__session_store(const tt__session *s, int64_t problem_id, const tt__candidate *c, tt__stage stage,
                             const tt__trial *trial);
+
+/* ---- How many configurations of a problem a search may try, and how long ---------------------- */
+
+typedef struct tt__limits {
+    size_t trials;          /* trials that ran, including earlier runs; SIZE_MAX: all configurations */
+    double deadline_s;      /* for everything about this problem, on the clock of tt__now_s; INFINITY: none */
+    double finals_s;        /* of it for the finals; 0: there are none */
+    size_t trials_if_short; /* used instead if the fastest takes less than TT__SHORT_US, and there is no cost
+                               model; 0: no change */
+    size_t whole;           /* spaces up to this size are tried whole, unless the search may end early */
+    size_t patience; /* If the last gain took n trials, a search with a cost model ends after patience * n,
+                        and not before 5/8 of `trials`. 0: it does not end early */
+    double energy_s; /* after the deadline, for energies */
+} tt__limits;
+
+/* Every configuration, without a deadline. */
+extern const tt__limits tt__no_limits;
+
+/* TT_E_INVALID names the option and its value. */
+tt_status tt__limits_check(const tt_tune_opts *opts);
+
+/* Limits of the next problem in a run that ends at `end_s` (INFINITY: never): it gets that share of the time
+ * left. */
+tt__limits tt__limits_of(const tt_tune_opts *opts, double end_s, double share);
+/* Limits of the copy that a problem is compared with: three quarters of its trials, an eighth of its time, no
+ * finals. */
+tt__limits tt__limits_of_copy(const tt__limits *problem);
 
 #endif

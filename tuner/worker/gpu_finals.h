@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "tuner/farm/protocol.h"
-#include "tuner/worker/gpu_state.h"
+#include "tuner/worker/gpu_worker.h"
 
 /* Too large for the stack. */
 typedef struct tt__gpu_finals {
@@ -12,7 +12,7 @@ typedef struct tt__gpu_finals {
     tt__msg_trial m[TT__FINALISTS_MAX];
     const void *cubins[TT__FINALISTS_MAX]; /* they point into the request */
     int n_loaded;
-    tt__kernel *loaded, *kernels; /* all of them, and those of the last load */
+    tt__kernel *loaded, *kernels;               /* all of them, and those of the last load */
     tt__variables variables[TT__FINALISTS_MAX]; /* of the last load, if the rounds are strict */
     uint32_t chance;
     tt__trial trials[TT__FINALISTS_MAX];
@@ -21,5 +21,9 @@ typedef struct tt__gpu_finals {
 
 /* Serves a request for finals; f->trials are the results. */
 tt_status tt__gpu_finals_run(tt__gpu_state *g, const tt__str *request, tt__gpu_finals *f);
+
+/* Runs trains of so many seconds of each thing, and fills in energy and time of n. TT_E_UNSUPPORTED: NVML
+ * does not count this GPU's joules; the message says why. */
+tt_status tt__gpu_energy(tt__gpu_state *g, const tt__timed *things, int n, double train_s, tt__energy *out);
 
 #endif

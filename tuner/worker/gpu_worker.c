@@ -5,6 +5,7 @@
  */
 #include "tuner/worker/gpu_worker.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,9 @@
 #include "gpu/nvtx.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/problem_text.h"
-#include "tuner/farm/wire.h"
 #include "tuner/measure/stats.h"
 #include "tuner/measure/verify.h"
 #include "tuner/worker/gpu_finals.h"
-#include "tuner/worker/peaks.h"
 
 enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
 
@@ -378,12 +377,173 @@ static tt_status try_one(tt__gpu_state *g, const tt__msg_trial *m, const void *c
 }
 
 /* Counters that are not to be had are no failure. */
+/* ---- Counting: one launch is repeated until all counters were read ---------------------------- */
+
+/* In the environment of a profiler that brings counters of its own, as ncu does, each configuration runs
+ * once, between cuProfilerStart and cuProfilerStop (bench/counters_ncu.py). */
+static tt_status begin_profile(void *user) {
+    const tt__driver *cu = ((tt__bench_pool *)user)->cu;
+    return cu->cuProfilerStart ? tt__cu_check(cu->cuProfilerStart(), "cuProfilerStart") : TT_OK;
+}
+
+static tt_status end_profile(void *user) {
+    const tt__driver *cu = ((tt__bench_pool *)user)->cu;
+    return cu->cuProfilerStop ? tt__cu_check(cu->cuProfilerStop(), "cuProfilerStop") : TT_OK;
+}
+
+typedef struct range {
+    tt__cupti *cupti;
+    bool more;
+} range;
+
+static tt_status begin_range(void *user) {
+    return tt__cupti_begin(((range *)user)->cupti);
+}
+
+static tt_status end_range(void *user) {
+    range *r = user;
+    return tt__cupti_end(r->cupti, &r->more);
+}
+
+static tt_status read_counters(tt__counted *out, tt__counting *c, tt__bench_pool *pool,
+                               const tt__timed *thing) {
+    enum { REPLAYS_MAX = 200 };
+    CUcontext context = NULL;
+    if (secure_getenv("TILETUNE_PROFILED"))
+        return tt__pool_launch(pool, thing, &(tt__around){begin_profile, end_profile, pool});
+    TT_TRY(tt__cu_check(pool->cu->cuCtxGetCurrent(&context), "cuCtxGetCurrent"));
+    if (!c->cupti)
+        TT_TRY(tt__cupti_open(&c->cupti, context, c->ordinal, tt__counter_metrics, TT__COUNTER_COUNT));
+    range r = {c->cupti, true};
+    TT_TRY(tt__cupti_start(c->cupti));
+    for (int i = 1; r.more && i <= REPLAYS_MAX; i++) {
+        TT_TRY(tt__pool_launch(pool, thing, &(tt__around){begin_range, end_range, &r}));
+        out->n_replays = i;
+    }
+    return tt__cupti_read(c->cupti, out->values);
+}
+
+static int local_bytes(const tt__driver *cu, const tt__kernel *kernel) {
+    int most = 0, bytes;
+    for (int i = 0; i < kernel->n_passes; i++)
+        if (cu->cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, kernel->fns[i]) ==
+                CUDA_SUCCESS &&
+            bytes > most)
+            most = bytes;
+    return most;
+}
+
+static tt_status count_launch(tt__counted *out, tt__counting *c, tt__bench_pool *pool,
+                              const tt__timed *thing) {
+    *out = (tt__counted){.local_bytes = local_bytes(pool->cu, thing->kernel)};
+    for (int i = 0; i < TT__COUNTER_COUNT; i++)
+        out->values[i] = (double)NAN;
+    tt_status status = *c->why ? TT_OK : read_counters(out, c, pool, thing);
+    if (status == TT_E_UNSUPPORTED) {
+        tt__copy(c->why, sizeof c->why, tt_last_error());
+        tt__cupti_close(&c->cupti);
+        status = TT_OK;
+    }
+    if (*c->why)
+        out->n_replays = 0;
+    tt__copy(out->why, sizeof out->why, c->why);
+    return status;
+}
+
+/* ---- Peaks ------------------------------------------------------------------------------------ */
+
+/* Each kernel of verify.cu fills all SMs with warps that only multiply and add, or only read what the L2
+ * cache holds. The best of a few launches counts. */
+enum {
+    PEAK_THREADS = 256,
+    BLOCKS_PER_SM = 8,
+    NUMBERS = 8,
+    TURNS = 16,
+    PEAK_ROUNDS = 64,
+    PEAK_LAUNCHES = 5,
+    L2_ROUNDS = 8,
+    L2_PART = 4
+};
+
+static tt_status best_ns(double *out, const tt__bench_pool *pool, CUfunction fn, unsigned blocks,
+                         void **args) {
+    const tt__driver *cu = pool->cu;
+    *out = 0;
+    for (int i = 0; i <= PEAK_LAUNCHES; i++) { /* the first one warms up */
+        float ms;
+        TT_TRY(tt__cu_check(cu->cuEventRecord(pool->events[0], pool->stream), "cuEventRecord"));
+        TT_TRY(tt__cu_check(
+            cu->cuLaunchKernel(fn, blocks, 1, 1, PEAK_THREADS, 1, 1, 0, pool->stream, args, NULL),
+            "a launch for the peaks"));
+        TT_TRY(tt__cu_check(cu->cuEventRecord(pool->events[1], pool->stream), "cuEventRecord"));
+        TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "measuring peaks"));
+        TT_TRY(tt__cu_check(cu->cuEventElapsedTime(&ms, pool->events[0], pool->events[1]),
+                            "cuEventElapsedTime"));
+        if (i > 0 && (*out <= 0 || (double)ms * 1e6 < *out))
+            *out = (double)ms * 1e6;
+    }
+    return TT_OK;
+}
+
+/* False: the cubin has none. */
+static bool find_function(CUfunction *out, const tt__driver *cu, CUlibrary library, const char *name) {
+    CUkernel kernel;
+    return cu->cuLibraryGetKernel(&kernel, library, name) == CUDA_SUCCESS &&
+           cu->cuKernelGetFunction(out, kernel) == CUDA_SUCCESS;
+}
+
+static tt_status measure_all_peaks(tt__peaks *out, const tt__bench_pool *pool, const tt__gpu *gpu,
+                                   CUlibrary library) {
+    const struct {
+        const char *name;
+        double *gflops;
+        double lanes; /* multiplications of a thread in one instruction */
+    } kinds[] = {{"tt_peak_fp32", &out->fp32_gflops, 1},
+                 {"tt_peak_fp64", &out->fp64_gflops, 1},
+                 {"tt_peak_fp16", &out->fp16_gflops, 2},
+                 {"tt_peak_tensor", &out->tensor_gflops, 16.0 * 16 * 8 / 32}};
+    const unsigned blocks = (unsigned)gpu->sm_count * BLOCKS_PER_SM;
+    CUdeviceptr at = pool->base;
+    CUfunction fn;
+    double ns;
+    for (size_t i = 0; i < TT__COUNT(kinds); i++) {
+        int rounds = PEAK_ROUNDS;
+        if (!find_function(&fn, pool->cu, library, kinds[i].name))
+            continue; /* old GPUs have no such instruction */
+        TT_TRY(best_ns(&ns, pool, fn, blocks, (void *[]){&at, &rounds}));
+        *kinds[i].gflops = 2.0 * kinds[i].lanes * NUMBERS * TURNS * PEAK_ROUNDS * PEAK_THREADS * blocks / ns;
+    }
+    size_t bytes =
+        (size_t)gpu->l2_bytes / L2_PART < pool->bytes ? (size_t)gpu->l2_bytes / L2_PART : pool->bytes;
+    long long words = (long long)(bytes / 16);
+    int rounds = L2_ROUNDS;
+    if (!find_function(&fn, pool->cu, library, "tt_peak_l2"))
+        return TT_OK;
+    TT_TRY(best_ns(&ns, pool, fn, blocks, (void *[]){&at, &words, &rounds, &at}));
+    out->l2_gbps = 16.0 * (double)words * L2_ROUNDS / ns;
+    return TT_OK;
+}
+
+static tt_status measure_peaks(tt__peaks *out, const tt__bench_pool *pool, const tt__gpu *gpu,
+                               const void *cubin) {
+    const tt__driver *cu = pool->cu;
+    CUlibrary library;
+    *out = (tt__peaks){0};
+    TT_TRY(tt__cu_check(cu->cuLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0),
+                        "cuLibraryLoadData (peaks)"));
+    tt_status status = measure_all_peaks(out, pool, gpu, library);
+    cu->cuLibraryUnload(library);
+    return status;
+}
+
+/* ---- Requests --------------------------------------------------------------------------------- */
+
 static tt_status count(tt__gpu_state *g, const tt__msg_trial *m, const void *cubin, tt__counted *out) {
     const tt__timed thing = tt__gpu_timed(&g->kernel, m);
     if (!g->open)
         return tt__fail(TT_E_INTERNAL, "counters without a problem");
     TT_TRY(load(g, m, cubin));
-    return tt__count_launch(out, &g->counting, &g->pool, &thing);
+    return count_launch(out, &g->counting, &g->pool, &thing);
 }
 
 static tt_status find_bits(tt__gpu_state *g, const tt__bits_ask *ask, const tt__msg_trial *m,
@@ -479,7 +639,7 @@ static tt_status serve(tt__gpu_state *g, uint32_t type, const tt__str *request, 
     }
     if (type == TT__MSG_PEAKS) {
         tt__msg_peaked reply = {0};
-        tt__fill_done(&reply.done, g->open ? tt__peaks_measure(&reply.peaks, &g->pool, &g->gpu, request->text)
+        tt__fill_done(&reply.done, g->open ? measure_peaks(&reply.peaks, &g->pool, &g->gpu, request->text)
                                            : tt__fail(TT_E_INTERNAL, "peaks without a problem"));
         TT_TRY(tt__wire_reply(TT__MSG_PEAKED, &(struct iovec){&reply, sizeof reply}, 1));
         return reply.done.status == TT_E_CUDA ? TT_E_CUDA : TT_OK;

@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "code/nvrtc.h"
 #include "tuner/farm/protocol.h"
-#include "tuner/farm/wire.h"
 #include "tuner/worker/gpu_worker.h"
 
 /* Memory that RLIMIT_DATA counts. A sanitizer's shadow memory is beyond any limit. */

@@ -7,7 +7,7 @@
 
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/farm/cubins.h"
-#include "tuner/farm/timeline.h"
+#include "tuner/farm/trace.h"
 #include "tuner/farm/workers.h"
 
 enum { TT__JOBS_MAX = 384 + TT__LANES_MAX, TT__NO_JOB = -1 };
@@ -132,14 +132,10 @@ void tt__loop_promote(tt__loop *l);
 tt_status tt__loop_feed_gpu(tt__loop *l);
 /* A job's trial has ended. */
 void tt__loop_finish(tt__job *j, tt__trial_status status, const char *reason);
-/* Is the GPU measuring finals? */
-bool tt__loop_is_on_gpu(const tt__loop *l, size_t gpu);
 /* The current lane. */
 tt__loop_lane *tt__loop_now(const tt__loop *l);
-/* What a GPU works on. */
-const tt__task *tt__loop_task(const tt__loop *l, size_t gpu);
 
-/* ---- Which GPU works for which lane (`assign.c`) ------------------------------------------------------ */
+/* ---- Which GPU works for which lane ---------------------------------------------------------- */
 
 /* Has another lane a lost trial for which no other GPU has come, and its own lane none for this one? */
 bool tt__loop_is_called(const tt__loop *l, size_t gpu);
@@ -149,36 +145,17 @@ bool tt__loop_find_work(tt__loop *l, size_t gpu);
 /* Requests arrays where the kernels that fill and check them are ready. */
 tt_status tt__loop_prepare(tt__loop *l);
 
-/* ---- Compile workers: what they compile next, and what becomes of it (`compilers.c`) ------------------ */
+/* ---- Compile workers: what they compile next, and what becomes of it ------------------------- */
 
-/* Gives idle compilers the next cubin. */
-tt_status tt__loop_feed_compilers(tt__loop *l);
 /* A cubin has arrived or failed. */
 tt_status tt__loop_compiled(tt__loop *l, size_t worker);
-/* A compiler died, or took too long. */
-tt_status tt__loop_lost_compiler(tt__loop *l, const tt__event *e);
 
-/* ---- GPU workers: started, given a problem and trials, lost, given up (`gpus.c`) ---------------------- */
+/* ---- GPU workers: started, given a problem and trials, lost, given up ------------------------ */
 
 /* Sends its problem to a GPU's worker, or starts the worker if there is none. */
 tt_status tt__loop_open_problem(tt__loop *l, size_t gpu);
 /* Takes a report from a GPU's worker. A worker that has lost its CUDA context is unusable. */
 tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done);
-/* A worker told its GPU. The first one of the run decides what is searched, and later ones have to be like
- * it. */
-tt_status tt__loop_described(tt__loop *l, size_t gpu);
-/* A problem's arrays are ready, or could not be prepared. */
-tt_status tt__loop_opened(tt__loop *l, size_t gpu);
-/* Requests a job's trial. If the worker is busy, this trial is next. */
-void tt__loop_ask_trial(tt__loop *l, size_t gpu, size_t job, const char *waited_for);
-/* A trial has ended. */
-tt_status tt__loop_tried(tt__loop *l, size_t gpu, tt__job *j);
-/* Tells the caller of the run. */
-void tt__loop_say(const tt__loop *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same for each line of a text, after the path of a file. */
-void tt__loop_say_lines(const tt__loop *l, const char *path, const char *lines);
-/* Reports falling clocks once, and counts them for the summary. */
-void tt__loop_note_falls(tt__loop *l, size_t gpu, const tt__clock_falls *falls);
 /* A GPU's worker died or is unusable. Its jobs wait for another worker. */
 void tt__loop_drop_gpu(tt__loop *l, size_t gpu);
 /* Gives up a GPU that others can replace, and says so. Fails with `status` if it is the last. */
@@ -186,7 +163,7 @@ tt_status tt__loop_give_up(tt__loop *l, size_t gpu, tt_status status);
 /* A worker died, or took too long. */
 tt_status tt__loop_lost_gpu(tt__loop *l, const tt__event *e);
 
-/* ---- Finals: each has a GPU for itself, while the others try configurations (`finals.c`) -------------- */
+/* ---- Finals: each has a GPU for itself, while the others try configurations ------------------ */
 
 /* A GPU for finals, if possible one with the lane's arrays; TT__GPUS_MAX: none is free. A clock below its
  * twins' rules a GPU out, because medians would differ. */

@@ -26,14 +26,14 @@
 #include "kernel/space/problem_text.h"
 #include "kernel/space/space.h"
 #include "kernel/space/workload.h"
-#include "tuner/backend/replay/foreign.h"
+#include "tuner/backend/replay/backend_replay.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"
 #include "tuner/cli/shell/table.h"
 #include "tuner/explain/occupancy.h"
 #include "tuner/farm/cubins.h"
-#include "tuner/worker/compile_one.h"
+#include "tuner/farm/workers.h"
 
 /* The parts of a launch that can exceed a limit: their names in JSON, and in text. */
 typedef struct check_part {

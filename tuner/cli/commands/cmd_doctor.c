@@ -17,7 +17,7 @@
 #include "kernel/load/builtin.h"
 #include "kernel/model/template.h"
 #include "kernel/space/problem_text.h"
-#include "tuner/backend/replay/foreign.h"
+#include "tuner/backend/replay/backend_replay.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/table.h"

@@ -11,7 +11,7 @@
 #include "base/place.h"
 #include "gpu/device.h"
 #include "kernel/load/set.h"
-#include "tuner/backend/replay/foreign.h"
+#include "tuner/backend/replay/backend_replay.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"

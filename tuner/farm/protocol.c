@@ -1,7 +1,7 @@
 /*
  * Sends and receives whole messages.
  */
-#include "tuner/farm/wire.h"
+#include "tuner/farm/protocol.h"
 
 #include <errno.h>
 #include <string.h>
