@@ -22,7 +22,6 @@
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/space.h"
 #include "tuner/finals/finals.h"
 

@@ -6,7 +6,6 @@
 
 #include "bench/strategies.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "tuner/measure/stats.h"
 
 static tt_status read_trials(bench_space *b, const tt__recording *r) {

@@ -3,8 +3,7 @@
  * write it at once. Callers never see "database is locked".
  *
  * Use a tt__store from one thread at a time: open one per thread, or lock around it. Unless a function says
- * otherwise, every failure is TT_E_DB and names the file. Only this folder and kernel/expression/expr.c use
- * SQLite.
+ * otherwise, every failure is TT_E_DB and names the file. Only this folder uses SQLite.
  */
 #ifndef TT_DB_STORE_H
 #define TT_DB_STORE_H

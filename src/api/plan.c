@@ -11,7 +11,7 @@
 #include "dispatch/plan.h"
 #include "gpu/device.h"
 #include "kernel/load/builtin.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 
 static tt_status no_plan(void) {
     return tt__fail(TT_E_INVALID, "the plan is NULL: tt_plan_create makes one");

@@ -12,7 +12,6 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 
 /* ---- Matrices --------------------------------------------------------------------------------------------
  */

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "db/collected.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 
 enum { BUCKETS = 4096, UNUSED_MAX = 4096, PAUSES = 100 };
 static const double pause_s = 10, wait_s = 5;

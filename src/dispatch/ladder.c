@@ -17,7 +17,6 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 
 /* Distances count doublings (knowledge.h). This is added for a stale winner. */
 static const double stale = 0.5;

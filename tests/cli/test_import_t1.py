@@ -302,8 +302,8 @@ class Lists(unittest.TestCase):
         return re.findall(r'"([^"]+)"', table[:table.index("};")])
 
     def test_names(self):
-        taken = self.strings("kernel/expression/scope.c", "tt__fact_names[TT__FACT_COUNT] = {") + \
-            self.strings("kernel/expression/functions.c", "tt__functions[] = {") + self.strings("kernel/expression/scan.c", "} keywords[] = {")
+        taken = self.strings("kernel/expression/scan.c", "tt__fact_names[TT__FACT_COUNT] = {") + \
+            self.strings("kernel/expression/scan.c", "tt__functions[] = {") + self.strings("kernel/expression/scan.c", "} keywords[] = {")
         self.assertEqual(sorted(name.lower() for name in taken), sorted(members.TAKEN))
 
     def test_options(self):

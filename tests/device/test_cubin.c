@@ -17,7 +17,7 @@
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
 #include "kernel/space/config.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 
 /* Uses the first of its operation's samples that is possible here, or the default as it is. */

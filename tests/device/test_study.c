@@ -17,7 +17,7 @@
 #include "gpu/device.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/cli/commands/study.h"
 #include "tuner/run/tune.h"

@@ -11,7 +11,6 @@
 #include "kernel/load/parse.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
 
 enum { WORDS_MAX = 200 };

@@ -18,7 +18,7 @@
 #include "device/device.h"
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/farm/expected.h"

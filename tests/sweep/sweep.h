@@ -9,7 +9,6 @@
 #include "bench/matrix.h"
 #include "device/device.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/space.h"
 
 /* Templates in place take part if the shape is square, or has neither gaps nor a batch. */

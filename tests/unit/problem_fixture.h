@@ -13,7 +13,6 @@
 #include "api/problem.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 
 static inline tt__problem problem_of_matrix(tt_problem asked) {
     tt__problem p;

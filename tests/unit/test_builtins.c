@@ -13,7 +13,6 @@
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
 #include "problem_fixture.h"
 

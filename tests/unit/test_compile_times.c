@@ -1,7 +1,7 @@
 /* Compile times are learnt from trials, and count if there is a time limit. */
 #include <math.h>
 
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 #include "space_fixture.h"
 #include "tuner/strategy/compile_times.h"

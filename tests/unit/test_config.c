@@ -19,7 +19,7 @@
 #include "kernel/load/set.h"
 #include "kernel/model/template.h"
 #include "kernel/space/config.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 #include "problem_fixture.h"
 

@@ -11,7 +11,6 @@
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "store_fixture.h"
 
 /* A GPU of an architecture without shipped winners. */

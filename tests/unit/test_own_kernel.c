@@ -14,7 +14,6 @@
 
 #include "kernel/load/parse.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
 #include "operation_fixture.h"
 

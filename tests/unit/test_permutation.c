@@ -12,7 +12,7 @@
 
 #include "api/problem.h"
 #include "kernel/load/builtin.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

@@ -11,7 +11,7 @@
 #include "db/upkeep.h"
 #include "dispatch/layers.h"
 #include "kernel/load/parse.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "store_fixture.h"
 #include "tuner/run/rules.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/grow.h"
 #include "kernel/load/parse.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 #include "problem_fixture.h"
 

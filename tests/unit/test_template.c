@@ -14,7 +14,7 @@
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 
 #ifndef TT_SOURCE_DIR

@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 #include "problem_fixture.h"
 #include "space_fixture.h"

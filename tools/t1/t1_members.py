@@ -9,7 +9,7 @@ NAME_MAX, FILE_MAX, CONFIG_MAX, PARAMS_MAX, VALUES_MAX, WHERES_MAX = 63, 127, 51
 OPERANDS_MAX, ARGS_MAX, OPTIONS_MAX = 64, 64, 16
 BYTES_MAX = 2**48
 BLOCK_MAX, GRID_MAX, THREADS_MAX, SHARED_MAX = (1024, 1024, 64), (2**31 - 1, 65535, 65535), 1024, 227 << 10
-# Meanings of names and options in tiletune, as in src/kernel/expression/scope.c, scan.c, config.c and tuner's ops.
+# Meanings of names and options in tiletune, as in src/kernel/expression/scan.c, config.c and tuner's ops.
 FACTS = {"a property of the problem": "elem_size align",
          "a property of the device": "max_threads_per_block shared_per_block sm_count cc l2_bytes",
          "the time of a launch": "time_ns",

@@ -33,7 +33,7 @@
 
 #include "base/clock.h"
 #include "kernel/load/builtin.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/measure/stats.h"
 #include "tuner/search/schedule.h"
 

@@ -12,7 +12,6 @@
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
 
 /* What depends on the number of elements is another input for fewer rows. */

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 
 enum { STEPS = 2 }; /* 1 more, and a tile more */
 

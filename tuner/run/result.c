@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "tuner/finals/same_bits.h"
 #include "tuner/finals/winner.h"
 

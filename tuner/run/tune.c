@@ -11,7 +11,6 @@
 #include "dispatch/knowledge.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/backend/replay/backend_replay.h"

@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 
 bool tt__session_hurries(const tt__session *s) {
     return s->call->worth && isfinite(s->end_s);

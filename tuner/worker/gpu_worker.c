@@ -16,7 +16,7 @@
 #include "gpu/nvml.h"
 #include "gpu/nvtx.h"
 #include "kernel/load/builtin.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/measure/stats.h"
 #include "tuner/measure/verify.h"
 #include "tuner/worker/gpu_finals.h"

@@ -305,8 +305,7 @@ tt_status tt__read_launch(tt__reader *r, tt__span rest) {
     return TT_OK;
 }
 
-/* ---- Tensor maps ----------------------------------------------------------------------------------------
- */
+/* ---- Tensor maps --------------------------------------------------------------------------------------- */
 
 /* A list of one expression for each dimension, in parentheses. */
 static tt_status read_dimensions(tt__reader *r, tt__expr out[TT__RANK_MAX], int *n, tt__span list,

@@ -116,8 +116,7 @@ tt_status tt__read_type(tt__reader *r, tt__span rest) {
     return TT_OK;
 }
 
-/* ---- What is known of problems --------------------------------------------------------------------------
- */
+/* ---- What is known of problems ------------------------------------------------------------------------- */
 
 /* Finds a variable that was declared above. */
 static tt_status find_variable(tt__reader *r, int *out, tt__span word) {

@@ -52,7 +52,7 @@ tt_status tt__read_number(tt__reader *r, double *out, tt__span s);
 /* Reads a name that has no other meaning in expressions. */
 tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest);
 
-/* ---- Keywords of a launch (annotation_launch.c) ---- */
+/* ---- Keywords of a launch (annotation_launch.c) -------------------------------------------------------- */
 
 tt_status tt__read_dims(tt__reader *r, tt__span rest);
 tt_status tt__read_shared(tt__reader *r, tt__span rest);
@@ -63,7 +63,7 @@ tt_status tt__read_swap(tt__reader *r, tt__span rest);
 tt_status tt__read_launch(tt__reader *r, tt__span rest);
 tt_status tt__read_tensormap(tt__reader *r, tt__span rest);
 
-/* ---- Keywords of an operation (annotation_operation.c) ---- */
+/* ---- Keywords of an operation (annotation_operation.c) ------------------------------------------------- */
 
 /* Creates the template's own operation, if there is none yet. Call it before the readers below.
  * TT_E_NO_MEMORY. */

@@ -60,61 +60,12 @@ typedef struct node {
 } node;
 
 typedef struct tt__code {
-    uint32_t uses;
     int depth;
     size_t n;
     node nodes[]; /* the root comes first */
 } code;
 
-/* ---- Values -------------------------------------------------------------------------------------------- */
-
-tt__value tt__value_of_text(const char *text) {
-    const size_t n = strlen(text);
-    return tt__truth(text, n) >= 0   ? tt__value_int(tt__truth(text, n))
-           : tt__is_integer(text, n) ? tt__value_int(strtoll(text, NULL, 10))
-           : tt__is_real(text, n)    ? tt__value_real(tt__strtod(text, NULL))
-                                     : (tt__value){TT__VALUE_TEXT, 0, 0, text};
-}
-
-/* Exact, although a real may not have all bits of an integer. */
-static int compare_int_real(int64_t i, double f) {
-    if (f < -0x1p63 || f >= 0x1p63)
-        return f < 0 ? 1 : -1;
-    const int64_t whole = (int64_t)f;
-    if (i != whole)
-        return i < whole ? -1 : 1;
-    const double rest = f - (double)whole;
-    return rest > 0 ? -1 : rest < 0;
-}
-
-int tt__value_compare(tt__value a, tt__value b) {
-    if (a.kind == TT__VALUE_TEXT || b.kind == TT__VALUE_TEXT)
-        return a.kind == b.kind ? strcmp(a.text, b.text) : a.kind == TT__VALUE_TEXT ? 1 : -1;
-    if (a.kind == TT__VALUE_INT && b.kind == TT__VALUE_INT)
-        return (a.i > b.i) - (a.i < b.i);
-    if (a.kind == TT__VALUE_INT)
-        return compare_int_real(a.i, b.f);
-    if (b.kind == TT__VALUE_INT)
-        return -compare_int_real(b.i, a.f);
-    return (a.f > b.f) - (a.f < b.f);
-}
-
-char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
-    tt__copy(out, TT__NAME_MAX, v.kind == TT__VALUE_NULL ? "NULL (a division by zero?)" : "a word");
-    if (v.kind == TT__VALUE_INT)
-        snprintf(out, TT__NAME_MAX, "%lld", (long long)v.i);
-    if (v.kind == TT__VALUE_REAL)
-        tt__format(out, TT__NAME_MAX,
-                   v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
-                   : v.f == floor(v.f)            ? "%.1f"
-                                                  : "%g",
-                   v.f);
-    return out;
-}
-
-bool tt__value_holds(tt__value v) {
-    return (v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL) && v.f != 0;
-}
+/* ---- Evaluation ---------------------------------------------------------------------------------------- */
 
 static bool is_null(tt__value v) {
     return v.kind == TT__VALUE_NULL;
@@ -132,8 +83,6 @@ static int64_t integer_of(tt__value v) {
            : v.f <= -0x1p63           ? INT64_MIN
                                       : (int64_t)v.f;
 }
-
-/* ---- Evaluation ---------------------------------------------------------------------------------------- */
 
 static tt__value evaluate(const code *c, size_t at, tt__inputs *in);
 
@@ -316,10 +265,6 @@ tt__value tt__expr_value(tt__inputs *in, const tt__expr *e) {
     return e->code ? evaluate(e->code, 0, in) : tt__value_null();
 }
 
-uint32_t tt__expr_uses(const tt__expr *e) {
-    return e->code ? e->code->uses : 0;
-}
-
 /* ---- Walking through combinations ---------------------------------------------------------------------- */
 
 typedef struct walk {
@@ -334,7 +279,7 @@ typedef struct walk {
 static bool holds(const walk *w, size_t k) {
     const tt__template *t = w->in->t;
     for (size_t i = 0; i < t->n_wheres; i++) {
-        const uint32_t uses = tt__expr_uses(&t->wheres[i]);
+        const uint32_t uses = t->wheres[i].uses;
         const size_t after = uses ? 32 - (size_t)__builtin_clz(uses) : 0; /* parameters up to the last used */
         if (after == k && !(uses & ~w->vary) && !tt__value_holds(tt__expr_value(w->in, &t->wheres[i])))
             return false;
@@ -557,7 +502,7 @@ static tt_status parse_name(parser *p, uint16_t *out) {
         const code *c = derived->value.code;
         new.kind = LET;
         new.place = (uint8_t)(derived - p->t->derived);
-        p->uses |= c->uses;
+        p->uses |= derived->value.uses;
         p->deepest = p->depth + c->depth > p->deepest ? p->depth + c->depth : p->deepest;
     } else if (param) {
         new.kind = PARAMETER;
@@ -687,12 +632,13 @@ static tt_status finish(tt__template *owner, tt__expr *e, const parser *p, uint1
     code *c = calloc(1, sizeof *c + p->n_nodes * sizeof *c->nodes);
     if (!c)
         return tt__fail_memory(sizeof *c + p->n_nodes * sizeof *c->nodes);
-    *c = (code){.uses = p->uses, .depth = p->deepest, .n = p->n_nodes};
+    *c = (code){.depth = p->deepest, .n = p->n_nodes};
     memcpy(c->nodes, p->nodes, p->n_nodes * sizeof *c->nodes);
     c->nodes[0] = c->nodes[root];
     tt_status status = tt__template_keep_memory(owner, c);
     if (status == TT_OK)
         e->code = c;
+    e->uses = p->uses;
     return status;
 }
 

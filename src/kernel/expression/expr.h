@@ -10,33 +10,6 @@
 
 #include "kernel/expression/scan.h"
 
-static inline tt__value tt__value_null(void) {
-    return (tt__value){TT__VALUE_NULL, 0, 0, NULL};
-}
-static inline tt__value tt__value_int(int64_t i) {
-    return (tt__value){TT__VALUE_INT, i, (double)i, NULL};
-}
-/* What is not a number is NULL. */
-static inline tt__value tt__value_real(double f) {
-    return f == f ? (tt__value){TT__VALUE_REAL, 0, f, NULL} : tt__value_null();
-}
-/* A value of a parameter, as expressions see it: an integer, a real, or a word. */
-tt__value tt__value_of_text(const char *text);
-/* Less than 0, 0, or more: the order of two values that are not NULL. */
-int tt__value_compare(tt__value a, tt__value b);
-/* The value for a message: "3", "0.5", "NULL (a division by zero?)". Returns out. */
-char *tt__value_text(char out[TT__NAME_MAX], tt__value v);
-/* Is it a condition that holds: a number other than 0? */
-bool tt__value_holds(tt__value v);
-
-/* The values that expressions can use, other than parameters. */
-typedef struct tt__facts {
-    const tt__operation *operation;
-    int64_t values[TT__FACT_COUNT];
-    double time_ns;
-    int64_t variables[TT__VARIABLES_MAX]; /* a number, or the tt__type of a `type` */
-} tt__facts;
-
 /* What an evaluation knows. Set `known` to 0 after a change of `choice` or of the facts. */
 typedef struct tt__inputs {
     const tt__template *t; /* whose parameters and `let` lines expressions use */
@@ -56,8 +29,6 @@ tt_status tt__expr_compile(tt__template *t);
 void tt__inputs_start(tt__inputs *in, const tt__template *t, const tt__facts *facts, const size_t *choice);
 /* The value of a compiled expression; NULL if it has no text. */
 tt__value tt__expr_value(tt__inputs *in, const tt__expr *e);
-/* A bit for each parameter that it uses, also by `let` lines. */
-uint32_t tt__expr_uses(const tt__expr *e);
 
 /* A walk evaluates no more expressions than this: some seconds. */
 enum { TT__EVALUATIONS_MAX = 1 << 25 };

@@ -1,14 +1,362 @@
 /*
- * Reads an expression once from left to right. Everything in the tables below passes, and everything else is
- * refused with its place. A stack of parentheses tells whether a comma separates arguments or members of a
- * list. No expression can close a parenthesis that it did not open.
+ * Looks names up and says why one is unknown, has the functions, and reads an expression once from left to
+ * right. Everything in the tables passes, and everything else is refused with its place. A stack of
+ * parentheses tells whether a comma separates arguments or members of a list. No expression can close a
+ * parenthesis that it did not open.
  */
 #include "kernel/expression/scan.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "kernel/expression/expr.h"
+#include "kernel/expression/permute_any.h"
+
+/* ---- Functions: NULL for whatever has no answer, so that no configuration can fail --------------------- */
+
+static bool is_numeric(tt__value v) {
+    return v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
+}
+
+static tt__value ceil_div(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts, (void)n;
+    if (!is_numeric(v[0]) || !is_numeric(v[1]) || v[1].f == 0)
+        return tt__value_null();
+    if (v[0].kind == TT__VALUE_REAL || v[1].kind == TT__VALUE_REAL)
+        return tt__value_real(ceil(v[0].f / v[1].f));
+    int64_t a = v[0].i, b = v[1].i;
+    if (a == INT64_MIN && b == -1)
+        return tt__value_null();
+    return tt__value_int(a / b + (a % b != 0 && (a < 0) == (b < 0)));
+}
+
+/* The least (-1) or the largest (1) of all; NULL if one is. */
+static tt__value extreme(const tt__value *v, int n, int sign) {
+    tt__value best = v[0];
+    for (int i = 0; i < n; i++) {
+        if (v[i].kind == TT__VALUE_NULL)
+            return v[i];
+        if (sign * tt__value_compare(v[i], best) > 0)
+            best = v[i];
+    }
+    return best;
+}
+
+static tt__value least(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts;
+    return extreme(v, n, -1);
+}
+
+static tt__value largest(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts;
+    return extreme(v, n, 1);
+}
+
+static tt__value absolute(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts, (void)n;
+    if (v->kind == TT__VALUE_REAL)
+        return tt__value_real(v->f < 0 ? -v->f : v->f);
+    if (v->kind != TT__VALUE_INT || v->i == INT64_MIN)
+        return tt__value_null();
+    return tt__value_int(v->i < 0 ? -v->i : v->i);
+}
+
+static tt__value floor_log2(const tt__facts *facts, const tt__value *v, int n) {
+    (void)facts, (void)n;
+    if (!is_numeric(*v) || !(v->f > 0))
+        return tt__value_null();
+    return v->kind == TT__VALUE_REAL ? tt__value_real(logb(v->f))
+                                     : tt__value_int(63 - __builtin_clzll((unsigned long long)v->i));
+}
+
+/* align_of(...): the largest power of two up to 16 that divides all arguments. */
+static tt__value align_of(const tt__facts *facts, const tt__value *v, int n) {
+    int64_t bits = 16;
+    (void)facts;
+    for (int i = 0; i < n; i++) {
+        if (v[i].kind != TT__VALUE_INT)
+            return tt__value_null();
+        bits |= v[i].i;
+    }
+    return tt__value_int(bits & -bits);
+}
+
+static int as_int(tt__value v) {
+    return v.kind == TT__VALUE_INT ? (int)v.i : 0;
+}
+
+/* The problem of `permute`. False: it is one of another operation. */
+static bool permutation_of(permute_shape *s, const tt__facts *facts) {
+    const int64_t *f = facts->variables;
+    const tt__operation *op = facts->operation;
+    if (!op || !op->macros || op->n_variables < 2 * PERMUTE_DIMS + 2)
+        return false;
+    for (int i = 2 * PERMUTE_DIMS; i < 2 * PERMUTE_DIMS + 2; i++) /* elem_size, align */
+        if (f[i] < 1 || f[i] > 16 || (f[i] & (f[i] - 1)))
+            return false;
+    s->elem_size = (int)f[2 * PERMUTE_DIMS];
+    s->align = (int)f[2 * PERMUTE_DIMS + 1];
+    memcpy(s->dim, f, sizeof s->dim);
+    memcpy(s->stride, f + PERMUTE_DIMS, sizeof s->stride);
+    return true;
+}
+
+/* The tile of the rule, or NULL. A launch asks for it many times, so each thread remembers the last one. */
+static const tt__tile *chosen_tile(const tt__facts *facts) {
+    static _Thread_local struct {
+        bool any, found;
+        permute_shape shape;
+        int64_t sm_count;
+        tt__tile tile;
+    } last;
+    permute_shape shape = {0};
+    const int64_t sm_count = facts->values[TT__FACT_SM_COUNT];
+    if (!permutation_of(&shape, facts))
+        return NULL;
+    if (!last.any || last.sm_count != sm_count || memcmp(&last.shape, &shape, sizeof shape) != 0) {
+        last.found = tt__tile_choose(&last.tile, &shape, sm_count > 0 ? (int)sm_count : 1);
+        last.shape = shape;
+        last.sm_count = sm_count;
+        last.any = true;
+    }
+    return last.found ? &last.tile : NULL;
+}
+
+/* permute_any(WHAT, TEMPLATE): a number of the tile that the rule chooses (permute_any.h), if it is one of
+ * that template. The numbers have this order. */
+static tt__value permute_any_number(const tt__facts *facts, const tt__value *v, int n) {
+    static const int template_of[TT__TILE_KINDS] = {0, 1, 2, 2};
+    const tt__tile *t = chosen_tile(facts);
+    (void)n;
+    if (!t || template_of[t->kind] != as_int(v[1]))
+        return tt__value_null();
+    const int64_t numbers[] = {t->blocks, t->shared_bytes, t->load,
+                               t->store,  t->unit,         t->kind == TT__TILE_TURNED};
+    const int what = as_int(v[0]);
+    return what >= 0 && what < (int)TT__COUNT(numbers) ? tt__value_int(numbers[what]) : tt__value_null();
+}
+
+bool tt__permute_argument(void *out, size_t room, size_t *bytes, const tt__facts *facts) {
+    const tt__tile *t = chosen_tile(facts);
+    *bytes = sizeof t->argument;
+    if (t && sizeof t->argument <= room)
+        memcpy(out, &t->argument, sizeof t->argument);
+    return t && sizeof t->argument <= room;
+}
+
+/* permute_tile(WHAT, READ_RUN, WRITE_RUN): a number of the tile that permute_tile.cuh makes of the problem.
+ * The numbers have this order. Vectors are the widest ones, in bytes, and runs are in elements. */
+static tt__value permute_tile_number(const tt__facts *facts, const tt__value *v, int n) {
+    permute_shape s;
+    (void)n;
+    if (!permutation_of(&s, facts))
+        return tt__value_null();
+    permute_tile t = permute_tile_of(s, as_int(v[1]), as_int(v[2]));
+    permute_plane p = permute_plane_of(s, as_int(v[1]), as_int(v[2]));
+    const int64_t numbers[] = {
+        t.tiles,           t.elements,
+        t.read_max,        t.write_max,
+        t.read_length,     t.write_length, /* of most templates */
+        p.tiles,           (int64_t)p.across * p.down,
+        p.read_max,        p.pack_max,  /* of permute_flat */
+        p.inner * p.outer,              /* of the tensor */
+        t.run_max,         p.write_max, /* of runs with HOLD, and of permute_flat */
+    };
+    int what = as_int(v[0]);
+    return what >= 0 && what < (int)TT__COUNT(numbers) ? tt__value_int(numbers[what]) : tt__value_null();
+}
+
+const tt__function tt__functions[] = {
+    {"ceil_div", 2, 2, ceil_div},
+    {"min", 2, TT__EXPR_ARGS_MAX, least},
+    {"max", 2, TT__EXPR_ARGS_MAX, largest},
+    {"abs", 1, 1, absolute},
+    {"iif", 3, 3, NULL},
+    {"log2", 1, 1, floor_log2},
+    {"align_of", 1, TT__EXPR_ARGS_MAX, align_of},
+    {"permute_tile", 3, 3, permute_tile_number},
+    {"permute_any", 2, 2, permute_any_number},
+};
+const size_t tt__n_functions = TT__COUNT(tt__functions);
+
+/* ---- Scope
+ * --------------------------------------------------------------------------------------------------- */
+
+/* The length of a word for "%.*s" in a message. */
+#define SHORT(n) ((int)((n) > 40 ? 40 : (n)))
+
+const char *const tt__fact_names[TT__FACT_COUNT] = {
+    "elem_size", "align",   "max_threads_per_block", "shared_per_block", "sm_count", "cc",
+    "l2_bytes",  "time_ns",
+};
+
+static const char *fact_says(tt__fact f) {
+    return f < TT__FACT_MAX_THREADS ? "a property of the problem"
+           : f < TT__FACT_TIME_NS   ? "a property of the device"
+                                    : "the time of a launch";
+}
+
+/* Known words that are refused. The message says more than "unknown name". */
+static const char *const refused_words[] = {
+    "SELECT", "WITH", "VALUES",  "EXISTS", "FROM",     "UNION", "LIKE",   "GLOB", "REGEXP",
+    "MATCH",  "CAST", "COLLATE", "RAISE",  "DISTINCT", "OVER",  "FILTER", "AS",
+};
+
+static bool is_metric(const tt__scope *s) {
+    const tt__operation *operation = s->t->operation;
+    for (size_t i = 0; operation && i < operation->n_metrics; i++)
+        if (s->e == &operation->metrics[i].value)
+            return true;
+    return false;
+}
+
+/* Name i in scope, NULL after the last. Only metrics know the time. */
+static const char *name_at(const tt__scope *s, size_t i) {
+    const tt__operation *operation = s->t->operation;
+    size_t n_variables = operation ? operation->n_variables : 0;
+    size_t n_facts =
+        operation ? TT__FACT_TIME_NS : 0; /* without an operation, only parameters are in scope */
+    for (size_t k = 0; k < n_variables; k++)
+        if (s->e == &operation->variables[k].value) { /* a default knows only the variables above it */
+            n_variables = k;
+            n_facts = TT__FACT_MAX_THREADS;
+        }
+    if (i < s->t->n_params)
+        return s->t->params[i].name;
+    i -= s->t->n_params;
+    if (i < n_variables)
+        return operation->variables[i].name;
+    i -= n_variables;
+    if (!operation) /* only parameters are in scope */
+        return NULL;
+    return i < n_facts || (i == TT__FACT_TIME_NS && is_metric(s)) ? tt__fact_names[i] : NULL;
+}
+
+/* The number of `derived` and `let` lines in scope: those above the expression, or all of them for a
+ * launch. */
+static size_t derived_in_scope(const tt__scope *s) {
+    for (size_t i = 0; i < s->t->n_derived; i++)
+        if (s->e == &s->t->derived[i].value)
+            return i;
+    return s->t->operation && !is_metric(s) ? s->t->n_derived : 0;
+}
+
+/* Is the word a parameter, a variable or a fact? */
+static bool in_scope(const tt__scope *s, const char *word, size_t n) {
+    const char *name;
+    for (size_t i = 0; (name = name_at(s, i)); i++)
+        if (tt__word_is(word, n, name))
+            return true;
+    return false;
+}
+
+const tt__derived *tt__scope_derived(const tt__scope *s, const char *word, size_t n) {
+    for (size_t i = 0; i < derived_in_scope(s); i++)
+        if (tt__word_is(word, n, s->t->derived[i].name))
+            return &s->t->derived[i];
+    return NULL;
+}
+
+static const char *same_value(const char *value, const char *word, size_t n, tt__suggest *near) {
+    if (!tt__is_word(value, strlen(value)))
+        return NULL;
+    if (tt__word_is(word, n, value))
+        return value;
+    if (near)
+        tt__suggest_try(near, value);
+    return NULL;
+}
+
+const char *tt__scope_value(const tt__scope *s, const char *word, size_t n, tt__suggest *near) {
+    const tt__operation *operation = s->t->operation;
+    const char *found = NULL;
+    for (size_t i = 0; i < s->t->n_params; i++)
+        for (size_t v = 0; v < s->t->params[i].n_values && !found; v++)
+            found = same_value(s->t->params[i].values[v], word, n, near);
+    for (size_t i = 0; operation && i < operation->n_variables; i++)
+        for (size_t v = 0; v < operation->variables[i].n_types && !found; v++)
+            found = same_value(tt__types[operation->variables[i].types[v]].name, word, n, near);
+    return found;
+}
+
+/* What a name is in other expressions. */
+static const char *what_else(const tt__scope *s, const char *word, size_t n) {
+    const tt__operation *operation = s->t->operation ? s->t->operation : s->t->own;
+    const tt__template *t = operation && operation->t ? operation->t : s->t;
+    if (tt__template_param(t, word, n))
+        return "a parameter";
+    if (tt__operation_variable(t->own, word, n))
+        return "a variable of the problem";
+    for (size_t i = 0; i < TT__FACT_COUNT; i++)
+        if (tt__word_is(word, n, tt__fact_names[i]))
+            return fact_says((tt__fact)i);
+    return NULL;
+}
+
+static tt_status misplaced(const tt__scope *s, const char *word, size_t n, const char *what) {
+    const tt__operation *operation = s->t->operation;
+    bool is_default = false;
+    for (size_t i = 0; operation && operation->t->own && i < operation->t->own->n_variables; i++)
+        is_default |= s->e == &operation->t->own->variables[i].value;
+    return TT__SCOPE_FAIL(s, word, "%.*s is %s, and %s", SHORT(n), word, what,
+                          tt__word_is(word, n, tt__fact_names[TT__FACT_TIME_NS]) ? "only a `metric` knows it"
+                          : !operation ? "only parameters are known here"
+                          : is_default ? "only the variables of the lines above are known here"
+                                       : "only the problem and the device are known here");
+}
+
+static bool is_turn(const tt__template *t, const char *word, size_t n) {
+    for (int i = 0; i < t->n_passes; i++)
+        if (t->passes[i].turn[0] && tt__word_is(word, n, t->passes[i].turn))
+            return true;
+    return false;
+}
+
+/* Says what is wrong with a word that is neither in scope nor a function or an operator. */
+static tt_status fail_unknown(const tt__scope *s, const char *word, size_t n) {
+    for (size_t i = 0; i < s->t->n_derived; i++)
+        if (tt__word_is(word, n, s->t->derived[i].name))
+            return TT__SCOPE_FAIL(
+                s, word,
+                "%.*s is `%s`, which stands in `where`, in launches and in `derived` and `let` lines "
+                "below it",
+                SHORT(n), word, s->t->derived[i].macro ? "derived" : "let");
+    for (size_t i = 0; i < TT__COUNT(refused_words); i++)
+        if (tt__same_word(word, n, refused_words[i]))
+            return TT__SCOPE_FAIL(s, word,
+                                  "%s is not allowed: an expression is arithmetic and comparisons only",
+                                  refused_words[i]);
+    if (is_turn(s->t, word, n))
+        return TT__SCOPE_FAIL(
+            s, word,
+            "%.*s is of a `repeat`, and changes from launch to launch: only an item of `args` "
+            "can be it, as in i32 %.*s",
+            SHORT(n), word, SHORT(n), word);
+    const char *value = tt__scope_value(s, word, n, NULL);
+    if (value)
+        return TT__SCOPE_FAIL(s, word, "unknown name %s; did you mean the value '%s'?", value, value);
+    const char *what = what_else(s, word, n);
+    if (what)
+        return misplaced(s, word, n, what);
+    tt__suggest near = tt__suggest_for(word, n);
+    const char *name;
+    for (size_t i = 0; (name = name_at(s, i)); i++)
+        tt__suggest_try(&near, name);
+    for (size_t i = 0; i < derived_in_scope(s); i++)
+        tt__suggest_try(&near, s->t->derived[i].name);
+    for (size_t i = 0; i < tt__n_functions; i++)
+        tt__suggest_try(&near, tt__functions[i].name);
+    const char *next = word + n;
+    next += strspn(next, " \t");
+    const tt__operation *op = s->t->operation;
+    bool function = *next == '(', lacks = op && op->t->own && op->t->own->n_variables == 0;
+    return TT__SCOPE_FAIL(s, word, "unknown %s %.*s%s", function ? "function" : "name", SHORT(n), word,
+                          lacks && !function && !near.best ? "; a `problem` line declares a variable"
+                                                           : tt__suggest_text(&near));
+}
+
+/* ---- The scanner
+ * --------------------------------------------------------------------------------------------- */
 
 typedef enum place { OPERAND, OPERATOR, LIST, ANY } place; /* the kind of token that is expected next */
 
@@ -105,7 +453,7 @@ const char *tt__name_taken(const char *name) {
     size_t n = strlen(name);
     for (size_t i = 0; i < TT__FACT_COUNT; i++) /* includes ELEM_SIZE, which kernels have as a macro */
         if (tt__same_word(name, n, tt__fact_names[i]))
-            return tt__fact_says((tt__fact)i);
+            return fact_says((tt__fact)i);
     for (size_t i = 0; i < tt__n_functions; i++)
         if (tt__same_word(name, n, tt__functions[i].name))
             return "a function";
@@ -161,10 +509,10 @@ static tt_status scan_word(scanner *s) {
     if (s->at[s->n] == '\'')
         return FAIL(s, s->at, "found '%.*s' in front of a quote, expected an operator", TOKEN(s));
     const tt__derived *derived = tt__scope_derived(&s->scope, s->token, s->n);
-    if (derived || tt__scope_has(&s->scope, s->token, s->n)) {
+    if (derived || in_scope(&s->scope, s->token, s->n)) {
         const tt__param *param = tt__template_param(s->scope.t, s->token, s->n);
         TT_TRY(operand(s));
-        TT_TRY(check_compiled(s, derived ? tt__expr_uses(&derived->value)
+        TT_TRY(check_compiled(s, derived ? derived->value.uses
                                  : param ? UINT32_C(1) << (param - s->scope.t->params)
                                          : 0));
         emit(s, "\""); /* quoted, because a parameter may be called ORDER */
@@ -180,7 +528,7 @@ static tt_status scan_word(scanner *s) {
     for (size_t i = 0; i < TT__COUNT(keywords); i++)
         if (tt__same_word(s->token, s->n, keywords[i].word))
             return scan_keyword(s, i);
-    return tt__scope_unknown(&s->scope, s->token, s->n);
+    return fail_unknown(&s->scope, s->token, s->n);
 }
 
 static size_t digits(const char *at) {
@@ -323,7 +671,7 @@ static bool is_number(const scanner *s, const char *at, const char *end) {
         for (n = 0; tt__is_word_char(at[n]);)
             n++;
         const bool name = tt__is_letter(*at) && at[n + strspn(at + n, " \t")] != '('; /* no function */
-        if (*at == '\'' || (name && (!tt__scope_has(&s->scope, at, n) || word_of(s, at, n, false))))
+        if (*at == '\'' || (name && (!in_scope(&s->scope, at, n) || word_of(s, at, n, false))))
             return false;
     }
     return true;

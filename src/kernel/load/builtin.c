@@ -11,10 +11,9 @@
 #include "base/str.h"
 #include "kernel/expression/expr.h"
 #include "kernel/load/parse.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 
-/* ---- Templates ------------------------------------------------------------------------------------------
- */
+/* ---- Templates ----------------------------------------------------------------------------------------- */
 
 tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin) {
     TT_TRY(tt__template_new(out, builtin->name, builtin->source, builtin->hash));
@@ -26,8 +25,7 @@ tt_status tt__template_builtin(tt__template **out, const tt__builtin *builtin) {
     return status;
 }
 
-/* ---- Built-in templates that may never be needed ---------------------------------------------------------
- */
+/* ---- Built-in templates that may never be needed ------------------------------------------------------- */
 
 /* What follows the keyword in its first line, up to the end of the line. */
 static const char *rest_of_line(const char *source, const char *keyword, size_t *n) {
@@ -89,8 +87,7 @@ tt_status tt__template_read(const tt__template **t) {
     return status;
 }
 
-/* ---- Operations -----------------------------------------------------------------------------------------
- */
+/* ---- Operations ---------------------------------------------------------------------------------------- */
 
 enum { OPS_MAX = 32 };
 

@@ -19,7 +19,6 @@
 #include "kernel/load/code.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
 
 /* The longest configuration must fit TT__CONFIG_MAX. */
@@ -106,7 +105,7 @@ tt_status tt__template_new(tt__template **out, const char *path, const char *sou
     return status;
 }
 
-/* ---- Checks of files that are not the library's own --------------------------------------------------- */
+/* ---- Checks of files that are not the library's own ---------------------------------------------------- */
 
 static const int ccs[] = {90, 120, 75};
 

@@ -3,7 +3,9 @@
  */
 #include "kernel/model/template.h"
 
+#include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,4 +90,54 @@ void tt__template_free(tt__template **template) {
         free(t->params[p].values);
     free(t->own);
     free(t);
+}
+
+/* ---- Values -------------------------------------------------------------------------------------------- */
+
+tt__value tt__value_of_text(const char *text) {
+    const size_t n = strlen(text);
+    return tt__truth(text, n) >= 0   ? tt__value_int(tt__truth(text, n))
+           : tt__is_integer(text, n) ? tt__value_int(strtoll(text, NULL, 10))
+           : tt__is_real(text, n)    ? tt__value_real(tt__strtod(text, NULL))
+                                     : (tt__value){TT__VALUE_TEXT, 0, 0, text};
+}
+
+/* Exact, although a real may not have all bits of an integer. */
+static int compare_int_real(int64_t i, double f) {
+    if (f < -0x1p63 || f >= 0x1p63)
+        return f < 0 ? 1 : -1;
+    const int64_t whole = (int64_t)f;
+    if (i != whole)
+        return i < whole ? -1 : 1;
+    const double rest = f - (double)whole;
+    return rest > 0 ? -1 : rest < 0;
+}
+
+int tt__value_compare(tt__value a, tt__value b) {
+    if (a.kind == TT__VALUE_TEXT || b.kind == TT__VALUE_TEXT)
+        return a.kind == b.kind ? strcmp(a.text, b.text) : a.kind == TT__VALUE_TEXT ? 1 : -1;
+    if (a.kind == TT__VALUE_INT && b.kind == TT__VALUE_INT)
+        return (a.i > b.i) - (a.i < b.i);
+    if (a.kind == TT__VALUE_INT)
+        return compare_int_real(a.i, b.f);
+    if (b.kind == TT__VALUE_INT)
+        return -compare_int_real(b.i, a.f);
+    return (a.f > b.f) - (a.f < b.f);
+}
+
+char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
+    tt__copy(out, TT__NAME_MAX, v.kind == TT__VALUE_NULL ? "NULL (a division by zero?)" : "a word");
+    if (v.kind == TT__VALUE_INT)
+        snprintf(out, TT__NAME_MAX, "%lld", (long long)v.i);
+    if (v.kind == TT__VALUE_REAL)
+        tt__format(out, TT__NAME_MAX,
+                   v.f >= 0x1p63 || v.f < -0x1p63 ? "%g (beyond 64 bits)"
+                   : v.f == floor(v.f)            ? "%.1f"
+                                                  : "%g",
+                   v.f);
+    return out;
+}
+
+bool tt__value_holds(tt__value v) {
+    return (v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL) && v.f != 0;
 }

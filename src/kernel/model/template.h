@@ -34,7 +34,7 @@ enum {
     TT__PROBLEM_TEXT_MAX = 320,
 };
 
-/* What an expression comes to (kernel/expression/expr.h). */
+/* What an expression comes to. */
 typedef enum tt__value_kind { TT__VALUE_NULL, TT__VALUE_INT, TT__VALUE_REAL, TT__VALUE_TEXT } tt__value_kind;
 
 typedef struct tt__value {
@@ -44,10 +44,30 @@ typedef struct tt__value {
     const char *text; /* TEXT; it lives as long as the template */
 } tt__value;
 
+static inline tt__value tt__value_null(void) {
+    return (tt__value){TT__VALUE_NULL, 0, 0, NULL};
+}
+static inline tt__value tt__value_int(int64_t i) {
+    return (tt__value){TT__VALUE_INT, i, (double)i, NULL};
+}
+/* What is not a number is NULL. */
+static inline tt__value tt__value_real(double f) {
+    return f == f ? (tt__value){TT__VALUE_REAL, 0, f, NULL} : tt__value_null();
+}
+/* A value of a parameter, as expressions see it: an integer, a real, or a word. */
+tt__value tt__value_of_text(const char *text);
+/* Less than 0, 0, or more: the order of two values that are not NULL. */
+int tt__value_compare(tt__value a, tt__value b);
+/* The value for a message: "3", "0.5", "NULL (a division by zero?)". Returns out. */
+char *tt__value_text(char out[TT__NAME_MAX], tt__value v);
+/* Is it a condition that holds: a number other than 0? */
+bool tt__value_holds(tt__value v);
+
 /* An expression with SQL's operators, and its place, for messages. */
 typedef struct tt__expr {
     char *text; /* NULL: not given */
     int line, column;
+    uint32_t uses;               /* a bit for each parameter that it uses, also by `let` lines */
     const struct tt__code *code; /* kernel/expression/expr.h; NULL: not compiled, or not given */
 } tt__expr;
 
@@ -130,7 +150,7 @@ typedef struct tt__map_expr {
     bool fills_nan;
 } tt__map_expr;
 
-/* ---- The operation: the computation and its data, without a kernel to tune --------------------- */
+/* ---- The operation: the computation and its data, without a kernel to tune ----------------------------- */
 
 /* A variable of a problem: a number, or a type. */
 typedef struct tt__variable {
@@ -199,12 +219,13 @@ typedef struct tt__operation {
     int shape[TT__SHAPE_MAX];
     size_t n_requires; /* constraints on every problem */
     tt__expr requires[TT__REQUIRES_MAX];
-    bool macros;      /* the code has the numbers of a problem as macros */
-    bool moves;       /* reads and writes each byte once and does nothing else, so the cost model applies */
-    char batch[TT__NAME_MAX]; /* the variable that counts rows, the outermost dimension of buffers; "": none */
-    int tile[3];      /* for tiles read from the source: rows, columns, leading dimension; -1: none */
-    tt__expr prefer;  /* names of templates: whose default comes first where nothing was measured */
-    size_t n_samples; /* ordinary problems; a template's default should be legal for them */
+    bool macros; /* the code has the numbers of a problem as macros */
+    bool moves;  /* reads and writes each byte once and does nothing else, so the cost model applies */
+    char
+        batch[TT__NAME_MAX]; /* the variable that counts rows, the outermost dimension of buffers; "": none */
+    int tile[3];             /* for tiles read from the source: rows, columns, leading dimension; -1: none */
+    tt__expr prefer;         /* names of templates: whose default comes first where nothing was measured */
+    size_t n_samples;        /* ordinary problems; a template's default should be legal for them */
     tt__expr samples[TT__SAMPLES_OF_MAX]; /* "rows=4096 cols=4096" */
 } tt__operation;
 

@@ -4,7 +4,19 @@
 #ifndef TT_KERNEL_SPACE_CONFIG_H
 #define TT_KERNEL_SPACE_CONFIG_H
 
-#include "kernel/space/space.h"
+#include "kernel/model/template.h"
+
+#define TT__NO_INTEGER INT64_MIN /* the value of a `let` that is none */
+
+typedef struct tt__candidate {
+    const tt__template *t;                /* borrowed */
+    char config[TT__CONFIG_MAX];          /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
+    unsigned char choice[TT__PARAMS_MAX]; /* the same: the index of each parameter's value */
+    int64_t derived[TT__DERIVED_MAX];     /* values of the derived names for its problem */
+    int offset;                           /* tt__problem_offset of its problem */
+    double weight; /* factor from a time to the operation's objective; 1: the objective is the time */
+    tt__launch launch;
+} tt__candidate;
 
 /* Reads a configuration. It must have every parameter once, in any order. TT_E_INVALID names the wrong
  * word. */

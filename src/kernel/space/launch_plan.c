@@ -7,11 +7,8 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "kernel/expression/functions.h"
 #include "kernel/space/launch_plan.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
-#include "kernel/space/space.h"
 
 static const char *const part_names[TT__PART_COUNT] = {"block", "grid",   "shared",
                                                        "args",  "repeat", "maxrregcount"};

@@ -5,7 +5,18 @@
 #define TT_KERNEL_SPACE_LAUNCH_PLAN_H
 
 #include "kernel/expression/expr.h"
-#include "kernel/space/space.h"
+#include "kernel/space/config.h"
+
+/* The parts of a launch that can exceed a limit of the device or of CUDA. */
+typedef enum tt__part {
+    TT__PART_BLOCK,
+    TT__PART_GRID,
+    TT__PART_SHARED,
+    TT__PART_ARGS,
+    TT__PART_TURNS,
+    TT__PART_REGS,
+    TT__PART_COUNT
+} tt__part;
 
 /* All numbers of a launch, the limit on registers, the objective and the derived values. */
 enum { TT__SLOTS_MAX = TT__PASSES_MAX * (3 + 3 + 3 + 1 + 4) + TT__ARGS_MAX + 1 + 1 + TT__DERIVED_MAX };

@@ -1,12 +1,14 @@
 /*
- * The values, distances and metrics of an operation's problems.
+ * The problems of an operation: from text and to text, and their values, distances and metrics.
  */
 #include "kernel/space/operation.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "kernel/space/config.h"
 
 bool tt__template_does(const tt__template *t, const tt__problem *p) {
@@ -145,4 +147,223 @@ bool tt__problem_copy(tt__problem *out, const tt__problem *p) {
     *out = (tt__problem){.op = "copy", .warm = p->warm, .moved_bytes = 2 * bytes};
     tt__problem_set(out, "bytes", known ? (int64_t)bytes : 1);
     return known;
+}
+
+/* ---- From text ----------------------------------------------------------------------------------------- */
+
+/* The values that a text gives to variables. */
+typedef struct taken {
+    const tt__operation *op;
+    const char *name; /* the operation's name */
+    int64_t values[TT__VARIABLES_MAX];
+    bool given[TT__VARIABLES_MAX], warm;
+} taken;
+
+static int shown(size_t n) {
+    return n > 60 ? 60 : (int)n;
+}
+
+static tt_status find_variable(size_t *out, const taken *k, const char *at, size_t n) {
+    tt__suggest near = tt__suggest_for(at, n);
+    for (size_t i = 0; i < k->op->n_variables; i++) {
+        const char *name = k->op->variables[i].name;
+        *out = i;
+        if (tt__word_is(at, n, name))
+            return k->given[i] ? tt__fail(TT_E_INVALID, "%s is given twice", name) : TT_OK;
+        tt__suggest_try(&near, name);
+    }
+    tt__str known = {0};
+    tt__str_addf(&known, "%s", tt__suggest_text(&near));
+    for (size_t i = 0; !near.best && i < k->op->n_variables; i++)
+        tt__str_addf(&known, "%s %s", i ? "," : "; it has", k->op->variables[i].name);
+    tt__fail(TT_E_INVALID, "%s has no variable %.*s%s", k->name, shown(n), at, tt__str_text(&known));
+    tt__str_free(&known);
+    return TT_E_INVALID;
+}
+
+static tt_status take_type(int64_t *out, const tt__variable *v, const char *value, size_t n) {
+    tt__type type = tt__type_named(value, n);
+    for (size_t k = 0; k < v->n_types; k++)
+        if (v->types[k] == type) {
+            *out = type;
+            return TT_OK;
+        }
+    tt__str list = {0};
+    for (size_t k = 0; k < v->n_types; k++)
+        tt__str_addf(&list, " %s", tt__types[v->types[k]].name);
+    tt__fail(TT_E_INVALID, "%.*s is no value of %s, expected one of%s", shown(n), value, v->name,
+             tt__str_text(&list));
+    tt__str_free(&list);
+    return TT_E_INVALID;
+}
+
+/* Reads one NAME=VALUE of a problem's text. */
+static tt_status take_value(taken *k, const char *at, size_t n) {
+    const char *sign = memchr(at, '=', n);
+    size_t i = 0;
+    if (!sign || sign == at || sign + 1 == at + n)
+        return tt__fail(TT_E_INVALID, "found '%.*s' in a problem of %s, expected NAME=VALUE", shown(n), at,
+                        k->name);
+    TT_TRY(find_variable(&i, k, at, (size_t)(sign - at)));
+    const tt__variable *v = &k->op->variables[i];
+    const char *value = sign + 1;
+    size_t n_value = n - (size_t)(value - at);
+    k->given[i] = true;
+    if (v->n_types)
+        return take_type(&k->values[i], v, value, n_value);
+    if (!tt__is_integer(value, n_value) || strtoll(value, NULL, 10) < v->least)
+        return tt__fail(TT_E_INVALID, "%s is %.*s: it must be a whole number of at least %d%s", v->name,
+                        shown(n_value), value, v->least,
+                        n_value > 18 ? " and at most 9223372036854775807" : "");
+    k->values[i] = strtoll(value, NULL, 10);
+    return TT_OK;
+}
+
+static tt_status take_values(taken *k, const char *text) {
+    for (size_t n; *text; text += n) {
+        text += strspn(text, ", \t");
+        n = strcspn(text, ", \t");
+        if (n == 4 && strncmp(text, "warm", n) == 0)
+            k->warm = true;
+        else if (n &&
+                 !(n == 1 && *text == '-')) /* tt__problem_text writes "-" for a problem without variables */
+            TT_TRY(take_value(k, text, n));
+    }
+    return TT_OK;
+}
+
+/* The default of a variable, which may use the variables before it. */
+static tt_status default_value(int64_t *out, const tt__operation *op, const tt__facts *facts,
+                               const tt__variable *v) {
+    const tt__template *t = op->t;
+    char text[TT__NAME_MAX];
+    tt__inputs in;
+    if (v->n_types) {
+        *out = v->types[0];
+        return TT_OK;
+    }
+    if (!v->value.text)
+        return tt__fail(TT_E_INVALID, "%s has no default: give it as in %s=4096", v->name, v->name);
+    tt__inputs_start(&in, t, facts, NULL);
+    const tt__value value = tt__expr_value(&in, &v->value);
+    if (value.kind != TT__VALUE_INT || value.i < v->least)
+        return tt__template_fail(
+            t->path, v->value.line, v->value.column,
+            "the default of %s `%.200s` comes to %s, expected a whole number of at least %d", v->name,
+            v->value.text, tt__value_text(text, value), v->least);
+    *out = value.i;
+    return TT_OK;
+}
+
+/* Fills in defaults. They depend on earlier variables, and not on the device. */
+static tt_status fill_in(taken *k) {
+    tt__facts facts = {.operation = k->op};
+    facts.values[TT__FACT_ELEM_SIZE] = 4;
+    facts.values[TT__FACT_ALIGN] = 16;
+    memcpy(facts.variables, k->values, sizeof facts.variables);
+    for (size_t i = 0; i < k->op->n_variables; i++) {
+        const tt__variable *v = &k->op->variables[i];
+        if (!k->given[i])
+            TT_TRY(default_value(&facts.variables[i], k->op, &facts, v));
+        if (v->n_types)
+            facts.values[TT__FACT_ELEM_SIZE] = tt__types[facts.variables[i]].size;
+    }
+    memcpy(k->values, facts.variables, sizeof facts.variables);
+    return TT_OK;
+}
+
+/* 1 GB/s over 1 us is 1000 bytes. */
+static tt_status find_moved(tt__problem *p, const tt__operation *op) {
+    int gbps = tt__metric_named(op, "gbps");
+    double rate = 0;
+    if (gbps >= 0)
+        TT_TRY(tt__metric_value(&rate, op->t, (size_t)gbps, NULL, p, NULL, 1));
+    p->moved_bytes = rate > 0 && rate < 0x1p50 ? floor(rate * 1e3 + 0.5) : 0;
+    return TT_OK;
+}
+
+static tt_status check(const tt__operation *op, const tt__problem *p) {
+    char text[TT__PROBLEM_TEXT_MAX];
+    tt__facts facts;
+    tt__inputs in;
+    TT_TRY(tt__facts_of(&facts, op, NULL, p));
+    tt__inputs_start(&in, op->t, &facts, NULL);
+    for (size_t i = 0; i < op->n_requires; i++)
+        if (!tt__value_holds(tt__expr_value(&in, &op->requires[i])))
+            return tt__fail(TT_E_INVALID, "%s cannot be %s: `%.200s` must hold", p->op,
+                            tt__problem_words(text, op, p), op->requires[i].text);
+    return TT_OK;
+}
+
+tt_status tt__operation_problem(tt__problem *out, const tt__operation *op, const char *name,
+                                const char *text) {
+    taken k = {.op = op, .name = name};
+    *out = (tt__problem){0};
+    TT_TRY(take_values(&k, text ? text : ""));
+    TT_TRY(fill_in(&k));
+    tt__copy(out->op, sizeof out->op, name);
+    if (!op->t->n_defines)
+        tt__copy(out->text, sizeof out->text, op->t->hash);
+    out->warm = k.warm;
+    out->unverified = !tt__operation_verifies(op);
+    for (size_t i = 0; i < op->n_variables; i++) {
+        const tt__variable *v = &op->variables[i];
+        if (v->n_types)
+            tt__problem_set_type(out, v->name, (tt__type)k.values[i]);
+        else
+            tt__problem_set(out, v->name, k.values[i]);
+    }
+    TT_TRY(check(op, out));
+    return find_moved(out, op);
+}
+
+tt_status tt__operation_sample(tt__problem *out, const tt__operation *op, const char *name) {
+    return tt__operation_problem(out, op, name, op->samples[0].text);
+}
+
+/* ---- To text ------------------------------------------------------------------------------------------- */
+
+static bool in_shape(const tt__operation *op, size_t variable) {
+    for (size_t i = 0; i < op->n_shape; i++)
+        if ((size_t)op->shape[i] == variable)
+            return true;
+    return false;
+}
+
+/* Appends the variables that differ from their defaults. `shape`: those of the shape stand there already. */
+static tt_status add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p, bool shape) {
+    bool usual[TT__VARIABLES_MAX];
+    char value[TT__SETTING_TEXT_MAX];
+    const char *before = shape ? ", " : "";
+    TT_TRY(tt__operation_usual(usual, op, p));
+    for (size_t i = 0; i < op->n_variables; i++) {
+        const tt__setting *s = usual[i] ? NULL : tt__problem_setting_at(p, i, op->variables[i].name);
+        if (!s || (shape && in_shape(op, i)))
+            continue;
+        tt__str_addf(out, "%s%s=%s", before, s->name, tt__setting_text(value, s));
+        before = shape ? ", " : ",";
+    }
+    return TT_OK;
+}
+
+tt_status tt__problem_add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p) {
+    const size_t start = out->len;
+    TT_TRY(add_unusual(out, op, p, false));
+    if (p->warm)
+        tt__str_add(out, out->len > start ? ",warm" : "warm");
+    return TT_OK;
+}
+
+char *tt__problem_words(char out[TT__PROBLEM_TEXT_MAX], const tt__operation *op, const tt__problem *p) {
+    tt__str text = {0};
+    for (size_t i = 0; op && i < op->n_shape; i++)
+        tt__str_addf(&text, "%s%lld", i ? "x" : "",
+                     (long long)tt__problem_number(p, op->variables[op->shape[i]].name, 0));
+    if (op && op->n_shape)
+        add_unusual(&text, op, p, true);
+    else
+        tt__problem_add_settings(&text, p, ", ");
+    tt__copy_short(out, TT__PROBLEM_TEXT_MAX, text.len ? text.text : "-");
+    tt__str_free(&text);
+    return out;
 }

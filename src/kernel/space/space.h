@@ -4,19 +4,7 @@
 #ifndef TT_KERNEL_SPACE_SPACE_H
 #define TT_KERNEL_SPACE_SPACE_H
 
-#include "kernel/model/template.h"
-
-#define TT__NO_INTEGER INT64_MIN /* the value of a `let` that is none */
-
-typedef struct tt__candidate {
-    const tt__template *t;                /* borrowed */
-    char config[TT__CONFIG_MAX];          /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
-    unsigned char choice[TT__PARAMS_MAX]; /* the same: the index of each parameter's value */
-    int64_t derived[TT__DERIVED_MAX];     /* values of the derived names for its problem */
-    int offset;                           /* tt__problem_offset of its problem */
-    double weight; /* factor from a time to the operation's objective; 1: the objective is the time */
-    tt__launch launch;
-} tt__candidate;
+#include "kernel/space/launch_plan.h"
 
 typedef struct tt__space {
     size_t n;
@@ -51,17 +39,6 @@ tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__
 /* Appends a candidate that tt__space_resolve made. */
 tt_status tt__space_append(tt__space *space, const tt__candidate *c);
 void tt__space_free(tt__space *space);
-
-/* The parts of a launch that can exceed a limit of the device or of CUDA. */
-typedef enum tt__part {
-    TT__PART_BLOCK,
-    TT__PART_GRID,
-    TT__PART_SHARED,
-    TT__PART_ARGS,
-    TT__PART_TURNS,
-    TT__PART_REGS,
-    TT__PART_COUNT
-} tt__part;
 
 /* Why a space is as large as it is. */
 typedef struct tt__survey {

@@ -133,7 +133,7 @@ static tt_status evaluate(tt__value *values, const tt__operation *operation, con
     }
     uint32_t uses = 0;
     for (size_t i = 0; i < n; i++)
-        uses |= tt__expr_uses(columns[i]);
+        uses |= columns[i]->uses;
     tt__inputs_start(&in, t, facts, NULL);
     tt_status status = TT_E_TEMPLATE;
     if (tt__template_combinations(t) <= too_many)

@@ -15,7 +15,7 @@
 #include "db/exchange/recording.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 
 enum { WAITING_MAX = 64, DEVICES_MAX = 512 };
 

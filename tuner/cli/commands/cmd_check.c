@@ -23,7 +23,6 @@
 #include "kernel/load/parse.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/space.h"
 #include "kernel/space/workload.h"
 #include "tuner/backend/replay/backend_replay.h"

@@ -16,7 +16,7 @@
 #include "gpu/driver.h"
 #include "kernel/load/builtin.h"
 #include "kernel/model/template.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/backend/replay/backend_replay.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"

@@ -17,7 +17,6 @@
 #include "kernel/load/set.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 #include "kernel/space/workload.h"
 #include "tuner/cli/commands/export_c.h"
 #include "tuner/cli/commands/sharing.h"

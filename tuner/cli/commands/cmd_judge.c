@@ -14,7 +14,7 @@
 #include "kernel/annotation/include.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/running.h"
 #include "tuner/measure/stats.h"

@@ -10,7 +10,7 @@
 #include "dispatch/layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/cli/commands/collected.h"
 #include "tuner/cli/commands/stale.h"
 #include "tuner/cli/shell/options.h"

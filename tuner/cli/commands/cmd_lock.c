@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "db/exchange/merge.h"
 #include "kernel/load/builtin.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"

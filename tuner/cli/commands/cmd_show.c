@@ -13,7 +13,7 @@
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/cli/commands/stale.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/problems.h"

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "kernel/load/builtin.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/cli/commands/study.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"

@@ -10,7 +10,7 @@
 
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/cli/shell/table.h"
 
 static void say_bad(void *user, const char *why) {

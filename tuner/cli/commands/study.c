@@ -11,7 +11,7 @@
 #include "api/tune.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/set.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/explain/occupancy.h"
 #include "tuner/finals/finals.h"
 #include "tuner/run/tune.h"

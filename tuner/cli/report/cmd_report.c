@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "kernel/load/builtin.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/cli/report/report.h"
 #include "tuner/cli/report/report_html.h"
 #include "tuner/cli/shell/options.h"

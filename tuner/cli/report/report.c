@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 
 enum { ENOUGH = 8 }; /* trials, to tell parameters apart */
 /* Whatever a store holds, figures and logarithms need ordinary numbers. */

@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "kernel/load/builtin.h"
-#include "kernel/space/problem_text.h"
+#include "kernel/space/operation.h"
 #include "tuner/cli/report/report_figures.h"
 #include "tuner/cli/report/report_svg.h"
 #include "tuner/cli/shell/files.h"

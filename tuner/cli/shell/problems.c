@@ -9,7 +9,6 @@
 #include "kernel/load/parse.h"
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
-#include "kernel/space/problem_text.h"
 
 tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cli_args *args) {
     const bool matrices = !args->kernel_file && !args->op && !args->permute;
