@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
-#include "tuner/run/devices.h"
+#include "tuner/run/tune.h"
 
 /* A device from BROKEN on cannot be used, and one from ABSENT on is not there. Below, there are n_kinds. */
 enum { BROKEN = 100, ABSENT = 200 };

@@ -13,7 +13,7 @@
 
 #include "base/str.h"
 #include "tuner/explain/explain.h"
-#include "tuner/explain/explain_measures.h"
+
 
 typedef struct planted {
     char name[64], expected[64];

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "tuner/explain/explain_measures.h"
-
 enum { SECTOR_BYTES = 32 };
 
 void tt__say_reads(tt__str *out, const tt__explain_facts *f) {

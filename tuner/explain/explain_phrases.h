@@ -2,7 +2,11 @@
 #ifndef TT_TUNER_EXPLAIN_EXPLAIN_PHRASES_H
 #define TT_TUNER_EXPLAIN_EXPLAIN_PHRASES_H
 
-#include "tuner/explain/explain.h"
+#include "base/str.h"
+#include "tuner/explain/explain_facts.h"
+
+/* Adds a sentence. */
+typedef void tt__say_fn(tt__str *out, const tt__explain_facts *f);
 
 tt__say_fn tt__say_reads, tt__say_writes, tt__say_misaligned, tt__say_banks, tt__say_registers,
     tt__say_shared, tt__say_spills, tt__say_camping, tt__say_divergent, tt__say_few, tt__say_tail,

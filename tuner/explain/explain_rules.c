@@ -1,23 +1,72 @@
 /*
  * What counters mean. Rules with a planted kernel in tests/planted/ must be named first for it. A fault's
  * share is about the part of the time that it costs. A limit's share is how much of the hardware is used.
- * explain_causes.c says which rule names which pipe and which reason to wait, and explain_phrases.c says it
+ * explain_facts.c says which rule names which pipe and which reason to wait, and explain_phrases.c says it
  * in words.
  */
+#include "tuner/explain/explain_rules.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "tuner/explain/explain_measures.h"
-#include "tuner/explain/explain_phrases.h"
+#include "tuner/explain/occupancy.h"
 
 enum { WARP = 32, SECTOR_BYTES = 32, SHARED_MAX_BYTES = 228 * 1024 };
+
+static double waits_for_memory(const tt__explain_facts *f) {
+    return tt__m_waits(f, TT__C_STALL_LONG) + tt__m_waits(f, TT__C_STALL_LG) +
+           tt__m_waits(f, TT__C_STALL_DRAIN);
+}
+
+/* How hard the busiest part of an SM works. */
+static double issue_use(const tt__explain_facts *f) {
+    double most = fmax(tt__m_shared_use(f), tt__m_c(f, TT__C_ISSUED) / 100);
+    for (size_t i = 0; i < tt__n_causes; i++)
+        if (!tt__causes[i].stall && tt__causes[i].counter != TT__COUNTER_COUNT &&
+            tt__causes[i].counter != TT__C_PIPE_ADU) /* which is also busy while warps wait at barriers */
+            most = fmax(most, tt__m_c(f, (tt__counter)tt__causes[i].counter) / 100);
+    return most;
+}
+
+/* Nothing is busy: time passes while warps wait. */
+static double idle(const tt__explain_facts *f) {
+    return tt__m_clamp(1 - fmax(tt__m_memory_use(f), issue_use(f)));
+}
+
+/* How much memory matters for the time. */
+static double memory_matters(const tt__explain_facts *f) {
+    return fmax(tt__m_memory_use(f), waits_for_memory(f) * tt__m_clamp(1 - issue_use(f)));
+}
+
+/* The same for memory beyond the L2 cache. */
+static double dram_matters(const tt__explain_facts *f) {
+    return fmax(tt__m_dram_use(f), tt__m_waits(f, TT__C_STALL_LONG) * idle(f));
+}
+
+/* Sectors of a load or store over those that its lanes need; 1: coalesced. 32 lanes of w bytes need w
+ * sectors. */
+static double load_excess(const tt__explain_facts *f) {
+    return fmax(1, tt__m_part(tt__m_part(tt__m_c(f, TT__C_LOAD_SECTORS), tt__m_c(f, TT__C_LOAD_REQUESTS)),
+                              fmax(1, tt__m_load_width(f))));
+}
+
+static double store_excess(const tt__explain_facts *f) {
+    return fmax(1, tt__m_part(tt__m_part(tt__m_c(f, TT__C_STORE_SECTORS), tt__m_c(f, TT__C_STORE_REQUESTS)),
+                              fmax(1, tt__m_store_width(f))));
+}
+
+/* What limits the blocks of an SM: would more fit if they needed less of this? */
+static bool is_limited(const tt__explain_facts *f, bool by_regs) {
+    tt__block_needs needs = {f->threads, by_regs ? 16 : f->regs, by_regs ? f->shared_bytes : 0};
+    return f->occupancy > 0 && tt__resident_blocks(f->cc, &needs) > f->resident;
+}
 
 /* Shares from which on a fault is grave, is named at all, and a limit is one. */
 static const double grave = 0.18, slight = 0.1, used_up = 0.6;
 
 /* The part of the time that warps wait for this while nothing is busy. */
 static double lost(const tt__explain_facts *f, tt__counter stall) {
-    return tt__m_waits(f, stall) * tt__m_idle(f);
+    return tt__m_waits(f, stall) * idle(f);
 }
 
 static double pipe(const tt__explain_facts *f, tt__counter c) {
@@ -33,9 +82,9 @@ static double of_code(const tt__explain_facts *f, double n) {
  */
 
 static double uncoalesced_reads(const tt__explain_facts *f) {
-    double excess = tt__m_load_excess(f);
+    double excess = load_excess(f);
     return excess < 1.7 ? 0
-                        : (1 - 1 / excess) * tt__m_memory_matters(f) *
+                        : (1 - 1 / excess) * memory_matters(f) *
                               tt__m_part(tt__m_c(f, TT__C_LOAD_SECTORS), tt__m_sectors(f));
 }
 
@@ -50,19 +99,18 @@ static double guess_pattern(const tt__explain_facts *f) {
 }
 
 static double uncoalesced_writes(const tt__explain_facts *f) {
-    double excess = tt__m_store_excess(f);
+    double excess = store_excess(f);
     return excess < 1.7 ? 0
-                        : (1 - 1 / excess) * tt__m_memory_matters(f) *
+                        : (1 - 1 / excess) * memory_matters(f) *
                               tt__m_part(tt__m_c(f, TT__C_STORE_SECTORS), tt__m_sectors(f));
 }
 
 /* Where the L1 cache hits, the second line costs as much as the first; elsewhere the additional sectors cost.
  */
 static double misaligned(const tt__explain_facts *f) {
-    double excess = tt__m_load_excess(f), hits = tt__m_clamp(tt__m_c(f, TT__C_L1_HIT) / 100);
-    return excess < 1.05 || excess >= 1.7
-               ? 0
-               : (hits / 2 + (1 - hits) * (1 - 1 / excess)) * tt__m_memory_matters(f);
+    double excess = load_excess(f), hits = tt__m_clamp(tt__m_c(f, TT__C_L1_HIT) / 100);
+    return excess < 1.05 || excess >= 1.7 ? 0
+                                          : (hits / 2 + (1 - hits) * (1 - 1 / excess)) * memory_matters(f);
 }
 
 static double bank_conflicts(const tt__explain_facts *f) {
@@ -77,25 +125,23 @@ static double guess_banks(const tt__explain_facts *f) {
 }
 
 static double low_by_registers(const tt__explain_facts *f) {
-    return tt__m_is_limited(f, true) && !tt__m_is_limited(f, false)
-               ? tt__m_idle(f) * tt__m_waits(f, TT__C_STALL_LONG) * (1 - f->occupancy)
+    return is_limited(f, true) && !is_limited(f, false)
+               ? idle(f) * tt__m_waits(f, TT__C_STALL_LONG) * (1 - f->occupancy)
                : 0;
 }
 
 static double guess_registers(const tt__explain_facts *f) {
     bool loads = f->counted.sass.loads >= TT__SASS_LOOP;
-    return loads && tt__m_is_limited(f, true) && !tt__m_is_limited(f, false) && tt__m_copies(f) > 1.5
-               ? 1 - f->occupancy
-               : 0;
+    return loads && is_limited(f, true) && !is_limited(f, false) && tt__m_copies(f) > 1.5 ? 1 - f->occupancy
+                                                                                          : 0;
 }
 
 static double low_by_shared(const tt__explain_facts *f) {
-    return tt__m_is_limited(f, false) ? tt__m_idle(f) * tt__m_waits(f, TT__C_STALL_LONG) * (1 - f->occupancy)
-                                      : 0;
+    return is_limited(f, false) ? idle(f) * tt__m_waits(f, TT__C_STALL_LONG) * (1 - f->occupancy) : 0;
 }
 
 static double guess_shared(const tt__explain_facts *f) {
-    return tt__m_is_limited(f, false) && tt__m_copies(f) > 1.5 ? 1 - f->occupancy : 0;
+    return is_limited(f, false) && tt__m_copies(f) > 1.5 ? 1 - f->occupancy : 0;
 }
 
 /* Of the instructions that use local memory, those of arrays. */
@@ -109,7 +155,7 @@ static bool has_arrays(const tt__explain_facts *f) {
 }
 
 static double local_share(const tt__explain_facts *f) {
-    return f->counted.local_bytes ? tt__m_spilled(f) * tt__m_memory_matters(f) : 0;
+    return f->counted.local_bytes ? tt__m_spilled(f) * memory_matters(f) : 0;
 }
 
 static double guess_local(const tt__explain_facts *f) {
@@ -136,8 +182,8 @@ static double guess_arrays(const tt__explain_facts *f) {
 /* A slice that is asked for one sector again and again is slower than its peak. */
 static double partition_camping(const tt__explain_facts *f) {
     double slices = tt__m_slices(f), use = tt__m_of_active(f, TT__C_L2_BUSY) * slices;
-    bool hot = use > 0.3 || (slices > 8 && tt__m_waits_for_memory(f) > 0.5);
-    return slices < 1.5 || !hot || tt__m_atomics(f) > 0.1 ? 0 : (1 - 1 / slices) * tt__m_memory_matters(f);
+    bool hot = use > 0.3 || (slices > 8 && waits_for_memory(f) > 0.5);
+    return slices < 1.5 || !hot || tt__m_atomics(f) > 0.1 ? 0 : (1 - 1 / slices) * memory_matters(f);
 }
 
 /* An atomic that the hardware lacks is a loop of about six instructions around a compare and swap. This is
@@ -171,9 +217,8 @@ static double guess_shared_atomics(const tt__explain_facts *f) {
 
 static double divergent(const tt__explain_facts *f) {
     double lanes = tt__m_c(f, TT__C_LANES);
-    return lanes > 0
-               ? tt__m_clamp(1 - lanes / WARP) * tt__m_clamp(1 - tt__m_waits_for_memory(f)) * (1 - swaps(f))
-               : 0;
+    return lanes > 0 ? tt__m_clamp(1 - lanes / WARP) * tt__m_clamp(1 - waits_for_memory(f)) * (1 - swaps(f))
+                     : 0;
 }
 
 static double guess_divergent(const tt__explain_facts *f) {
@@ -229,13 +274,13 @@ static double uneven_warps(const tt__explain_facts *f) {
         gone = missing_warps(f) - tt__m_sm_idle(f);
     if (cycles_at_barrier(f) > long_cycles)
         held = tt__m_waits(f, TT__C_STALL_BARRIER) - tt__m_waits(f, TT__C_STALL_LONG);
-    return fmax(0, fmax(gone, held)) * tt__m_idle(f);
+    return fmax(0, fmax(gone, held)) * idle(f);
 }
 
 static double atomic_adds(const tt__explain_facts *f) {
     double share = tt__m_atomics(f);
     return share < 0.05 ? 0
-                        : tt__m_waits_for_memory(f) * fmax(share, 1 - 1 / tt__m_slices(f)) *
+                        : waits_for_memory(f) * fmax(share, 1 - 1 / tt__m_slices(f)) *
                               tt__m_clamp(1 - tt__m_dram_use(f));
 }
 
@@ -259,11 +304,11 @@ static double guess_latency(const tt__explain_facts *f) {
 
 /* Parts of sectors that are written are read first. Other rules name what is not coalesced or spilled. */
 static double cache_thrash(const tt__explain_facts *f) {
-    double needed = f->in_bytes * tt__m_load_excess(f), read = tt__m_c(f, TT__C_DRAM_READ);
-    if (tt__m_store_excess(f) > 1.7)
-        needed += f->out_bytes * tt__m_store_excess(f);
+    double needed = f->in_bytes * load_excess(f), read = tt__m_c(f, TT__C_DRAM_READ);
+    if (store_excess(f) > 1.7)
+        needed += f->out_bytes * store_excess(f);
     return f->in_bytes > 0 && read > 1.5 * needed
-               ? (1 - needed / read) * tt__m_dram_matters(f) * tt__m_clamp(1 - tt__m_spilled(f))
+               ? (1 - needed / read) * dram_matters(f) * tt__m_clamp(1 - tt__m_spilled(f))
                : 0;
 }
 
@@ -283,10 +328,10 @@ static double guess_uncached(const tt__explain_facts *f) {
 }
 
 static double uncached_reuse(const tt__explain_facts *f) {
-    double read = tt__m_c(f, TT__C_LOAD_SECTORS) * SECTOR_BYTES, needed = f->in_bytes * tt__m_load_excess(f);
+    double read = tt__m_c(f, TT__C_LOAD_SECTORS) * SECTOR_BYTES, needed = f->in_bytes * load_excess(f);
     if (tt__m_c(f, TT__C_L1_HIT) > 30 || read < 1.5 * needed || f->in_bytes <= 0)
         return 0;
-    double others = tt__m_clamp(1 - cache_thrash(f)) * tt__m_clamp(1 - tt__m_issue_use(f)) / tt__m_slices(f);
+    double others = tt__m_clamp(1 - cache_thrash(f)) * tt__m_clamp(1 - issue_use(f)) / tt__m_slices(f);
     others *= tt__m_clamp(
         tt__m_part(SHARED_MAX_BYTES, read / f->blocks)); /* may be read again by other blocks only */
     return (1 - needed / read) * tt__m_clamp(1.4 * tt__m_l2_use(f)) * others;
@@ -351,7 +396,7 @@ static double guess_doubles(const tt__explain_facts *f) {
 static double integer_division(const tt__explain_facts *f) {
     const tt__sass *s = &f->counted.sass;
     double xu = tt__m_clamp(tt__m_part(DIVISION_XU * s->divisions, s->special + s->conversions));
-    return fmax(xu * pipe(f, TT__C_PIPE_XU), of_code(f, DIVISION * s->divisions) * tt__m_issue_use(f));
+    return fmax(xu * pipe(f, TT__C_PIPE_XU), of_code(f, DIVISION * s->divisions) * issue_use(f));
 }
 
 static double guess_division(const tt__explain_facts *f) {
@@ -368,7 +413,7 @@ static double converted(const tt__explain_facts *f) {
 static double conversions(const tt__explain_facts *f) {
     double n = converted(f), xu = tt__m_clamp(tt__m_part(n, n + f->counted.sass.special));
     double share = of_code(f, n);
-    return share < 0.15 ? 0 : fmax(share * tt__m_issue_use(f), xu * pipe(f, TT__C_PIPE_XU));
+    return share < 0.15 ? 0 : fmax(share * issue_use(f), xu * pipe(f, TT__C_PIPE_XU));
 }
 
 static double guess_conversions(const tt__explain_facts *f) {
@@ -405,7 +450,7 @@ static double narrow_loads(const tt__explain_facts *f) {
  */
 
 static double instruction_cache(const tt__explain_facts *f) {
-    return tt__m_waits(f, TT__C_STALL_NO_INSTRUCTION) * tt__m_clamp(1 - tt__m_issue_use(f));
+    return tt__m_waits(f, TT__C_STALL_NO_INSTRUCTION) * tt__m_clamp(1 - issue_use(f));
 }
 
 static double guess_code(const tt__explain_facts *f) {
@@ -422,7 +467,7 @@ static double shared_latency(const tt__explain_facts *f) {
 }
 
 static double fences(const tt__explain_facts *f) {
-    return tt__m_waits(f, TT__C_STALL_MEMBAR) * tt__m_clamp(1 - tt__m_issue_use(f));
+    return tt__m_waits(f, TT__C_STALL_MEMBAR) * tt__m_clamp(1 - issue_use(f));
 }
 
 static double guess_fences(const tt__explain_facts *f) {
@@ -430,7 +475,7 @@ static double guess_fences(const tt__explain_facts *f) {
 }
 
 static double sleeping(const tt__explain_facts *f) {
-    return tt__m_waits(f, TT__C_STALL_SLEEPING) * tt__m_clamp(1 - tt__m_issue_use(f));
+    return tt__m_waits(f, TT__C_STALL_SLEEPING) * tt__m_clamp(1 - issue_use(f));
 }
 
 static double guess_sleep(const tt__explain_facts *f) {

@@ -11,8 +11,8 @@
 #include "base/hash.h"
 #include "base/model.h"
 #include "base/str.h"
-#include "tuner/measure/bits.h"
 #include "tuner/measure/counters.h"
+#include "tuner/measure/verify.h"
 
 enum { TT__FINALISTS_MAX = 32 }; /* of one request for finals */
 

@@ -40,340 +40,11 @@
 #include "tuner/measure/verify.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
-
-CUdeviceptr tt__verify_finding(const tt__verifier *v, int i) {
-    return v->findings + (CUdeviceptr)i * sizeof(tt__finding);
-}
-
-/* ---- What lies where ----------------------------------------------------------------------------------- */
-
-size_t tt__verify_area_bytes(const tt__workload *w, int i) {
-    return (TT__GUARD + (size_t)w->align + (size_t)tt__array_bytes(&w->arrays[i]) + TT__GUARD + 15) / 16 * 16;
-}
-
-bool tt__verify_is_result(const tt__array *a) {
-    return a->direction == TT__OUT || a->direction == TT__INOUT;
-}
-
-bool tt__verify_is_known(const tt__workload *w, const tt__array *a) {
-    return tt__verify_is_result(a) && (w->has_reference || a->expect[0]);
-}
-
-/* An input of random bits needs no copy: its seed makes it again. */
-bool tt__verify_is_kept(const tt__array *a) {
-    return a->direction == TT__INOUT || (a->direction == TT__IN && (a->init != TT__INIT_RANDOM || a->filled));
-}
-
-bool tt__verify_is_masked(const tt__workload *w, const tt__array *a) {
-    return a->direction == TT__OUT && tt__verify_is_known(w, a);
-}
-
-int64_t tt__verify_bytes(const tt__workload *w) {
-    int64_t sum = 0;
-    for (int i = 0; i < w->n; i++) {
-        const tt__array *a = &w->arrays[i];
-        int64_t bytes = (int64_t)tt__verify_area_bytes(w, i);
-        if (a->direction != TT__SCALAR)
-            sum += bytes + tt__verify_is_kept(a) * bytes + tt__verify_is_known(w, a) * bytes +
-                   tt__verify_is_masked(w, a) * bytes / 8;
-    }
-    return sum;
-}
-
-/* Each input has its own, so that no two are equal, and the same in each run. No kernel may know the others.
- */
-unsigned tt__verify_seed(const tt__verifier *v, int i) {
-    enum { SEED_INPUT = 16, SEEDS_OF_A_SET = 1000 };
-    const tt__direction direction = v->work.arrays[i].direction;
-    const unsigned seed = (unsigned)(SEED_INPUT + i) + SEEDS_OF_A_SET * (unsigned)v->set;
-    return direction == TT__OUT || direction == TT__SCRATCH ? seed ^ v->salt : seed;
-}
-
-static bool is_input(const tt__array *a) {
-    return a->direction == TT__IN || a->direction == TT__INOUT;
-}
-
-/* One whose length each configuration chooses may be written just beyond it, so random bits follow it. */
-static bool has_guards(const tt__array *a) {
-    return a->direction == TT__IN || (a->direction == TT__INOUT && !a->by_config);
-}
-
-/* ---- The kernels of verify.cu ---------------------------------------------------------------------------
- */
-
-CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void **args) {
-    int64_t blocks = (n + 255) / 256; /* a kernel's loop covers more items */
-    return v->cu->cuLaunchKernel(fn,
-                                 blocks < 1      ? 1
-                                 : blocks > 8192 ? 8192
-                                                 : (unsigned)blocks,
-                                 1, 1, 256, 1, 1, 0, v->stream, args, NULL);
-}
-
-CUresult tt__verify_fill(const tt__verifier *v, CUdeviceptr ptr, size_t bytes, unsigned seed, int inverted) {
-    long long n = (long long)(bytes / 4);
-    return tt__verify_launch(v, v->fill, n, (void *[]){&ptr, &n, &seed, &inverted});
-}
-
-tt_status tt__verifier_randomise(const tt__verifier *v, CUdeviceptr ptr, size_t bytes) {
-    enum { SEED = 2 };
-    TT_TRY(tt__cu_check(tt__verify_fill(v, ptr, bytes, SEED, 0), "tt_fill"));
-    return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling %zu bytes", bytes);
-}
-
-CUresult tt__verify_move(const tt__verifier *v, CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    return v->cu->cuMemcpyDtoDAsync(to, from, bytes, v->stream);
-}
-
-static CUresult guard(const tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found);
-
-CUresult tt__verify_renew(const tt__verifier *v, int i, CUdeviceptr to, int inverted) {
-    const tt__area *area = &v->areas[i];
-    if (area->before)
-        return tt__verify_move(v, to, area->before, area->bytes);
-    CUresult r = tt__verify_fill(v, to, area->bytes, tt__verify_seed(v, i), inverted);
-    return r == CUDA_SUCCESS && has_guards(&v->work.arrays[i]) ? guard(v, i, to, 0) : r;
-}
-
-CUresult tt__verifier_initial(const tt__verifier *v, int i, CUdeviceptr to) {
-    const tt__array *a = &v->work.arrays[i];
-    const tt__area *area = &v->areas[i];
-    if (!is_input(a))
-        return CUDA_SUCCESS;
-    return tt__verify_move(v, to, (area->before ? area->before : area->live) + area->head,
-                           (size_t)tt__array_bytes(a));
-}
-
-CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t bytes, size_t stride,
-                             size_t n_slots) {
-    long long words = (long long)(bytes / 16), step = (long long)(stride / 16), n = (long long)n_slots;
-    unsigned rows = n_slots > 32768 ? 32768 : (unsigned)n_slots - 1;
-    int64_t blocks = (words + 255) / 256;
-    if (n_slots < 2)
-        return CUDA_SUCCESS;
-    return v->cu->cuLaunchKernel(v->spread, blocks > 1024 ? 1024 : (unsigned)blocks, rows, 1, 256, 1, 1, 0,
-                                 v->stream, (void *[]){&slots, &words, &step, &n}, NULL);
-}
-
-/* Inputs must not change at all. */
-bool tt__verify_is_exact(const tt__array *a) {
-    return !tt__verify_is_result(a) || a->type == TT__TYPE_ELEM ||
-           (a->abs_tolerance <= 0 && a->rel_tolerance <= 0 && a->scale_tolerance <= 0);
-}
-
-bool tt__verify_has_numbers(const tt__workload *w) {
-    for (int i = 0; i < w->n; i++) {
-        const tt__array *a = &w->arrays[i];
-        if (a->direction == TT__SCALAR)
-            continue;
-        if (a->init == TT__INIT_UNIFORM || a->init == TT__INIT_NORMAL || a->init == TT__INIT_SORTED ||
-            a->init == TT__INIT_PERMUTATION || a->init == TT__INIT_MIXED || !tt__verify_is_exact(a))
-            return true;
-    }
-    return false;
-}
-
-void tt__verify_candidate(tt__candidate *out, const tt__workload *w) {
-    *out = (tt__candidate){0};
-    tt__copy(out->config, sizeof out->config, tt__verify_has_numbers(w) ? "NUMBERS=1" : "NUMBERS=0");
-}
-
-/* The bits of a word of poison that are always inverted, and those that may be. Sign and exponent of a number
- * that may be off decide: they make it wrong by 2 or more, and by more than itself. In a whole number they
- * must not add up to what undoes the upper bit. */
-static void poison_bits(const tt__array *a, unsigned *always, unsigned *maybe) {
-    static const unsigned upper[] = {[1] = 0xc0c0c0c0u, [2] = 0xc080c080u, [4] = 0xc0808080u};
-    static const unsigned whole[] = {[1] = 0x40404040u, [2] = 0x407f407fu, [4] = 0x407f7f7fu};
-    const int k = a->elem_size < 4 ? a->elem_size : 4;
-    *always = 0x80808080u;
-    *maybe = 0x7f7f7f7fu;
-    if (tt__verify_is_exact(a))
-        return;
-    if (tt__types[a->type].floating) {
-        *always = upper[k];
-        *maybe = ~upper[k];
-    } else {
-        *maybe = whole[k];
-    }
-}
-
-/* What shows if a kernel reads it: infinity and, in the second set, minus infinity. A sum, a maximum or a
- * minimum takes it over, and 0 times it is NaN. E4M3 has none. Whole numbers are near the largest and near
- * the smallest, with random bits below. */
-static void showing_bits(const tt__verifier *v, const tt__array *a, uint64_t *fixed, uint64_t *mask) {
-    static const uint64_t of[TT__TYPE_COUNT][2] = {
-        [TT__TYPE_F64] = {0x7ff0ull << 48, 0xfff0ull << 48},
-        [TT__TYPE_F32] = {0x7f800000, 0xff800000},
-        [TT__TYPE_F16] = {0x7c00, 0xfc00},
-        [TT__TYPE_BF16] = {0x7f80, 0xff80},
-        [TT__TYPE_E4M3] = {0x7f, 0xfe},
-        [TT__TYPE_E5M2] = {0x7c, 0xfc},
-    };
-    const int shift = 8 * (a->elem_size - 1);
-    const bool second = v->set == TT__SECOND_DATA;
-    *fixed = 0;
-    *mask = UINT64_MAX;
-    if (!v->shows || a->type == TT__TYPE_ELEM)
-        return;
-    *fixed = of[a->type][second];
-    *mask = 0;
-    if (*fixed == 0) {
-        *fixed = (second ? 0x80ull : 0x7cull) << shift;
-        *mask = (4ull << shift) - 1;
-    }
-}
-
-/* Writes the guards of an input or, with a finding, compares them. */
-static CUresult guard(const tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found) {
-    const tt__array *a = &v->work.arrays[i];
-    const tt__area *area = &v->areas[i];
-    long long head = (long long)area->head, tail = (long long)area->tail, bytes = (long long)area->bytes;
-    uint64_t fixed, mask;
-    int size = a->elem_size <= 8 && a->type != TT__TYPE_ELEM ? a->elem_size : 1;
-    unsigned seed = tt__verify_seed(v, i) ^ v->salt;
-    showing_bits(v, a, &fixed, &mask);
-    return tt__verify_launch(v, v->guard, head + bytes - tail,
-                             (void *[]){&at, &head, &tail, &bytes, &fixed, &mask, &size, &seed, &found});
-}
-
-tt_status tt__verify_show(tt__verifier *v, bool shows) {
-    v->shows = shows;
-    for (int i = 0; i < v->work.n; i++) {
-        const tt__area *area = &v->areas[i];
-        CUdeviceptr copies[] = {area->live, area->before, area->reference};
-        for (int k = 0; k < 3 && has_guards(&v->work.arrays[i]); k++)
-            if (copies[k])
-                TT_TRY(tt__cu_check(guard(v, i, copies[k], 0), "tt_guard"));
-    }
-    return TT_OK;
-}
-
-/* Checks that random bits are unchanged, from byte `from` of the area on. */
-static CUresult check_bits(tt__verifier *v, int i, CUdeviceptr area, size_t from, size_t bytes,
-                           CUdeviceptr found) {
-    long long begin = (long long)from, end = (long long)(from + bytes);
-    unsigned seed = tt__verify_seed(v, i);
-    return tt__verify_launch(v, v->check_fill, (long long)(bytes / 4),
-                             (void *[]){&area, &begin, &end, &seed, &found});
-}
-
-CUresult tt__verify_guards(tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found) {
-    const tt__area *area = &v->areas[i];
-    if (has_guards(&v->work.arrays[i]))
-        return guard(v, i, at, found);
-    size_t tail = area->head + (size_t)tt__array_bytes(&v->work.arrays[i]);
-    CUresult r = check_bits(v, i, at, 0, area->head, found);
-    return r == CUDA_SUCCESS ? check_bits(v, i, at, tail, area->bytes - tail, found) : r;
-}
-
-static CUresult compare(tt__verifier *v, int i, CUdeviceptr with, CUdeviceptr found) {
-    const tt__array *a = &v->work.arrays[i];
-    tt__area *area = &v->areas[i];
-    long long words = (long long)(area->bytes / 16), head = (long long)area->head, count = a->count;
-    int type = a->type, size = a->elem_size;
-    double most = area->tolerance, part = a->rel_tolerance;
-    unsigned key = with == area->reference ? v->key : 0;
-    if (tt__verify_is_exact(a))
-        return tt__verify_launch(v, v->compare, words, (void *[]){&area->live, &with, &words, &key, &found});
-    return tt__verify_launch(
-        v, v->compare_numbers, words,
-        (void *[]){&area->live, &with, &words, &head, &count, &type, &size, &most, &part, &key, &found});
-}
-
-/* ---- The class of equal bits ----------------------------------------------------------------------------
- */
-
-/* The second data lie elsewhere, so that their hashes say nothing new of the class. */
-bool tt__verify_has_bits(const tt__verifier *v, int i) {
-    const tt__array *a = &v->work.arrays[i];
-    return tt__verify_is_result(a) && v->set != TT__SECOND_DATA &&
-           !(tt__verify_is_exact(a) && v->areas[i].reference);
-}
-
-/* Queues the hash of a result. Only what the reference writes counts: the rest holds other random bits in
- * each run. */
-CUresult tt__verify_bits(tt__verifier *v, int i) {
-    const tt__array *a = &v->work.arrays[i];
-    const tt__area *area = &v->areas[i];
-    CUdeviceptr found = tt__verify_finding(v, i);
-    long long head = (long long)area->head, tail = head + (long long)tt__array_bytes(a);
-    enum { WORDS_MAX = 2048 * 256 }; /* enough for the memory's rate, and fewer atomics */
-    if (!tt__verify_has_bits(v, i))
-        return CUDA_SUCCESS;
-    int64_t words = (tail - head) / 16 + 1;
-    return tt__verify_launch(v, v->bits, words < WORDS_MAX ? words : WORDS_MAX,
-                             (void *[]){(void *)&area->live, (void *)&area->written, &head, &tail, &found});
-}
-
-int64_t tt__verify_class(const tt__verifier *v, const tt__finding found[TT__OPERANDS_MAX]) {
-    uint64_t hash = 0;
-    int64_t bits = TT__BITS_EXACT;
-    for (int i = 0; i < v->work.n; i++) {
-        if (!tt__verify_has_bits(v, i))
-            continue;
-        hash = (hash ^ found[i].bits) * 0x9e3779b97f4a7c15ull;
-        bits = (int64_t)(hash >> 1);
-        bits += bits < TT__BITS_HASH ? TT__BITS_HASH : 0;
-    }
-    return bits;
-}
-
-/* Keeps the class of a right result, or finds that it was another one before. */
-static void classify(const tt__verifier *v, const tt__finding *found, tt__trial *trial) {
-    const int64_t bits = tt__verify_class(v, found);
-    if (v->set == TT__FIRST_DATA)
-        trial->bits = trial->bits == TT__BITS_UNKNOWN || trial->bits == bits ? bits : TT__BITS_UNSTABLE;
-}
-
-CUresult tt__verify_area(tt__verifier *v, int i) {
-    const tt__array *a = &v->work.arrays[i];
-    const tt__area *area = &v->areas[i];
-    CUdeviceptr found = tt__verify_finding(v, i);
-    CUresult hashed = tt__verify_bits(v, i);
-    if (hashed != CUDA_SUCCESS)
-        return hashed;
-    if (area->reference)
-        return compare(v, i, area->reference, found);
-    if (a->direction != TT__IN)
-        return tt__verify_guards(v, i, area->live, found); /* the expected contents are unknown */
-    if (area->before)
-        return compare(v, i, area->before, found);
-    CUresult r = guard(v, i, area->live, found);
-    return r == CUDA_SUCCESS ? check_bits(v, i, area->live, area->head, area->tail - area->head, found) : r;
-}
-
-tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, int i),
-                           tt__finding found[TT__OPERANDS_MAX], const char *what) {
-    TT_TRY(tt__cu_check(tt__verify_move(v, v->findings, v->findings + TT__FINDINGS_BYTES, TT__FINDINGS_BYTES),
-                        "%s", what));
-    for (int i = 0; i < v->work.n; i++)
-        if (v->work.arrays[i].direction != TT__SCALAR)
-            TT_TRY(tt__cu_check(look(v, i), "%s", what));
-    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "%s", what));
-    return tt__cu_check(v->cu->cuMemcpyDtoH(found, v->findings, TT__FINDINGS_BYTES), "cuMemcpyDtoH");
-}
-
-tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
-    CUdeviceptr sum = v->findings;
-    TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof *out, v->stream), "cuMemsetD8Async"));
-    for (int i = 0; i < v->work.n; i++) {
-        const tt__area *area = &v->areas[i];
-        CUdeviceptr kept[] = {area->before, area->reference, area->written};
-        for (unsigned k = 0; k < 3; k++) {
-            long long n = (long long)(area->bytes / (k == 2 ? 8 : 1) / 4);
-            unsigned seed = 64 + 3 * (unsigned)i + k;
-            if (kept[k])
-                TT_TRY(tt__cu_check(tt__verify_launch(v, v->sum, n, (void *[]){&kept[k], &n, &seed, &sum}),
-                                    "tt_sum"));
-        }
-    }
-    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_sum"));
-    return tt__cu_check(v->cu->cuMemcpyDtoH(out, sum, sizeof *out), "cuMemcpyDtoH");
-}
 
 /* ---- Explaining what is wrong ------------------------------------------------------------------------- */
 
@@ -498,6 +169,25 @@ tt_status tt__verify_kept(tt__verifier *v, const char *reason) {
                           : tt__fail(TT_E_CUDA, "%s, and wrote over what results are compared with", reason);
 }
 
+/* The bits of a word of poison that are always inverted, and those that may be. Sign and exponent of a number
+ * that may be off decide: they make it wrong by 2 or more, and by more than itself. In a whole number they
+ * must not add up to what undoes the upper bit. */
+static void poison_bits(const tt__array *a, unsigned *always, unsigned *maybe) {
+    static const unsigned upper[] = {[1] = 0xc0c0c0c0u, [2] = 0xc080c080u, [4] = 0xc0808080u};
+    static const unsigned whole[] = {[1] = 0x40404040u, [2] = 0x407f407fu, [4] = 0x407f7f7fu};
+    const int k = a->elem_size < 4 ? a->elem_size : 4;
+    *always = 0x80808080u;
+    *maybe = 0x7f7f7f7fu;
+    if (tt__verify_is_exact(a))
+        return;
+    if (tt__types[a->type].floating) {
+        *always = upper[k];
+        *maybe = ~upper[k];
+    } else {
+        *maybe = whole[k];
+    }
+}
+
 CUresult tt__verify_poison(tt__verifier *v) {
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < v->work.n && r == CUDA_SUCCESS; i++) {
@@ -527,6 +217,26 @@ CUresult tt__verify_soil(tt__verifier *v) {
     unsigned seed = v->soil_seed++;
     return v->cu->cuLaunchKernel(v->soil, v->soil_blocks, 1, 1, THREADS, 1, 1, 4 * v->soil_words, v->stream,
                                  (void *[]){&v->soil_words, &seed}, NULL);
+}
+
+static int64_t class_of(const tt__verifier *v, const tt__finding found[TT__OPERANDS_MAX]) {
+    uint64_t hash = 0;
+    int64_t bits = TT__BITS_EXACT;
+    for (int i = 0; i < v->work.n; i++) {
+        if (!tt__verify_has_bits(v, i))
+            continue;
+        hash = (hash ^ found[i].bits) * 0x9e3779b97f4a7c15ull;
+        bits = (int64_t)(hash >> 1);
+        bits += bits < TT__BITS_HASH ? TT__BITS_HASH : 0;
+    }
+    return bits;
+}
+
+/* Keeps the class of a right result, or finds that it was another one before. */
+static void classify(const tt__verifier *v, const tt__finding *found, tt__trial *trial) {
+    const int64_t bits = class_of(v, found);
+    if (v->set == TT__FIRST_DATA)
+        trial->bits = trial->bits == TT__BITS_UNKNOWN || trial->bits == bits ? bits : TT__BITS_UNSTABLE;
 }
 
 /* The time between the events, unless the host took so long in between that it may count. */
@@ -614,4 +324,150 @@ tt_status tt__verify_refuses(tt__verifier *v, const tt__kernel *kernel, const tt
                "buffers): it finds an error of %g, and the limit is %g",
                v->work.verify.name[0], error, v->work.limit);
     return TT_OK;
+}
+
+/* ---- Which class of equal bits is a configuration in? ---- */
+
+/* Two sums of the same numbers in another order differ by rounding. Of a large result some element nearly
+ * always does. A small one, such as a single sum, is often the same by luck: one of 32 bits has about an even
+ * chance. So the fewer elements there are, the more inputs are tried. Each is launched twice, after other
+ * poison and with other bits in shared memory, so that an order that changes from launch to launch shows,
+ * too.
+ */
+
+static int64_t n_elements(const tt__verifier *v, const tt__bits_ask *ask) {
+    int64_t n = 0;
+    for (int i = 0; i < v->work.n; i++)
+        if (tt__verify_has_bits(v, i))
+            n += ask->counts[i] ? ask->counts[i] : v->work.arrays[i].count;
+    return n;
+}
+
+/* One launch on the current inputs. */
+static tt_status launch_once(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,
+                             const tt__bits_ask *ask, int64_t *bits) {
+    tt__finding found[TT__OPERANDS_MAX];
+    int64_t all[TT__OPERANDS_MAX];
+    TT_TRY(tt__cu_check(tt__verify_poison(v), "tt_poison"));
+    if (v->key)
+        TT_TRY(tt__cu_check(tt__verify_soil(v), "tt_soil"));
+    TT_TRY(tt__cu_check(tt__kernel_launch(kernel, v->cu, launch, v->operands, v->stream), "launch"));
+    for (int i = 0; i < v->work.n; i++) {
+        all[i] = v->work.arrays[i].count;
+        if (ask->counts[i])
+            v->work.arrays[i].count = ask->counts[i];
+    }
+    tt_status status = tt__verify_check(v, tt__verify_bits, found, "kernel");
+    if (status == TT_OK)
+        *bits = class_of(v, found);
+    for (int i = 0; i < v->work.n; i++)
+        v->work.arrays[i].count = all[i];
+    return status;
+}
+
+/* ---- How far two results are apart --------------------------------------------------------------------- */
+
+/* Numbers in the order of their values, so that neighbours differ by 1. */
+static int64_t ordered(const unsigned char *at, int size) {
+    uint64_t bits = 0;
+    memcpy(&bits, at, (size_t)size);
+    const uint64_t sign = UINT64_C(1) << (8 * size - 1);
+    return bits & sign ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
+}
+
+static void count_differing(const tt__array *a, const unsigned char *x, const unsigned char *y,
+                            tt__bits_found *out) {
+    const bool floating = a->type != TT__TYPE_ELEM && tt__types[a->type].floating && a->elem_size <= 8;
+    for (int64_t k = 0; k < a->count; k++, x += a->elem_size, y += a->elem_size) {
+        if (memcmp(x, y, (size_t)a->elem_size) == 0)
+            continue;
+        out->n_differ++;
+        if (!floating)
+            continue;
+        const double apart = (double)ordered(x, a->elem_size) - (double)ordered(y, a->elem_size);
+        const double ulps = apart < 0 ? -apart : apart;
+        out->ulps = ulps > out->ulps ? ulps : out->ulps;
+    }
+    out->n += a->count;
+}
+
+static tt_status read_results(tt__verifier *v, tt__kept_bits *out) {
+    for (int i = 0; i < v->work.n; i++)
+        out->n += tt__verify_has_bits(v, i) ? (size_t)tt__array_bytes(&v->work.arrays[i]) : 0;
+    out->bytes = malloc(out->n ? out->n : 1);
+    if (!out->bytes)
+        return tt__fail_memory(out->n);
+    unsigned char *at = out->bytes;
+    for (int i = 0; i < v->work.n; i++) {
+        const size_t bytes = (size_t)tt__array_bytes(&v->work.arrays[i]);
+        if (!tt__verify_has_bits(v, i))
+            continue;
+        TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(at, v->areas[i].live + v->areas[i].head, bytes),
+                            "cuMemcpyDtoH"));
+        at += bytes;
+    }
+    return TT_OK;
+}
+
+/* Of the results that are there now. */
+static tt_status keep_and_compare(tt__verifier *v, const tt__bits_ask *ask, tt__kept_bits *kept,
+                                  tt__bits_found *out) {
+    tt__kept_bits now = {0};
+    if (!ask->keeps && !ask->compares)
+        return TT_OK;
+    tt_status status = read_results(v, &now);
+    size_t at = 0;
+    for (int i = 0; i < v->work.n && status == TT_OK && ask->compares && now.n == kept->n; i++)
+        if (tt__verify_has_bits(v, i)) {
+            count_differing(&v->work.arrays[i], now.bytes + at, kept->bytes + at, out);
+            at += (size_t)tt__array_bytes(&v->work.arrays[i]);
+        }
+    if (status == TT_OK && ask->keeps) {
+        free(kept->bytes);
+        *kept = now;
+    } else {
+        free(now.bytes);
+    }
+    return status;
+}
+
+/* ---- All inputs ---------------------------------------------------------------------------------------- */
+
+static tt_status launch_on_all(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,
+                               const tt__bits_ask *ask, tt__kept_bits *kept, tt__bits_found *out) {
+    enum { MOST = 16, FEW = 1024, SOME = 65536, FIRST_OF_MORE = TT__SECOND_DATA + 1 };
+    const int64_t n = n_elements(v, ask);
+    const int n_inputs = n == 0 || ask->first_only ? 1 : n < FEW ? MOST : n < SOME ? MOST / 4 : 2;
+    uint64_t hash = 0;
+    bool unstable = false;
+    for (int k = 0; k < n_inputs; k++) {
+        int64_t bits, again;
+        if (k > 0) {
+            TT_TRY(tt__verifier_refill(v, FIRST_OF_MORE + k - 1));
+            TT_TRY(tt__verifier_constants(v, kernel));
+        }
+        TT_TRY(launch_once(v, kernel, launch, ask, &bits));
+        TT_TRY(launch_once(v, kernel, launch, ask, &again));
+        if (k == 0)
+            TT_TRY(keep_and_compare(v, ask, kept, out));
+        unstable |= bits != again;
+        hash = (hash ^ (uint64_t)bits) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    const int64_t all = (int64_t)(hash >> 1);
+    out->bits = unstable              ? TT__BITS_UNSTABLE
+                : n == 0              ? TT__BITS_EXACT
+                : all < TT__BITS_HASH ? all + TT__BITS_HASH
+                                      : all;
+    return TT_OK;
+}
+
+tt_status tt__bits_find(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,
+                        const tt__bits_ask *ask, tt__kept_bits *kept, tt__bits_found *out) {
+    *out = (tt__bits_found){0};
+    tt_status status = launch_on_all(v, kernel, launch, ask, kept, out);
+    if (status != TT_E_CUDA && v->set != TT__FIRST_DATA) {
+        TT_TRY(tt__verifier_refill(v, TT__FIRST_DATA));
+        TT_TRY(tt__verifier_constants(v, kernel));
+    }
+    return status;
 }

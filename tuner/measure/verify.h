@@ -1,72 +1,10 @@
 /*
- * Verifies kernels on the device, in the GPU worker, with all calls in its one stream. verify.c says what is
- * found and why; verify_data.c fills the arrays and runs the reference; verify.cu has the kernels for both.
+ * Verifies kernels on the device, in the GPU worker. verify.c says what is found and why.
  */
 #ifndef TT_TUNER_MEASURE_VERIFY_H
 #define TT_TUNER_MEASURE_VERIFY_H
 
-#include "base/model.h"
-#include "gpu/kernel.h"
-#include "kernel/model/template.h"
-#include "kernel/space/space.h"
-
-/* An operand on the device. An area is [guard][array][guard], in whole 16-byte words. */
-typedef struct tt__area {
-    size_t bytes, head, tail; /* size of the area; where the array begins and ends, if it is the longest */
-    CUdeviceptr live;         /* the copy that the tested kernel works on */
-    CUdeviceptr
-        before; /* contents before a run, of `inout` and of an `in` that no seed makes again; 0: not kept */
-    CUdeviceptr reference; /* expected contents of `out` and `inout`; 0: unknown */
-    CUdeviceptr written;   /* for `out`: one bit for each byte that the reference writes; 0: none */
-    CUdeviceptr operand;   /* address of the array in `live`, as kernels get it */
-    double tolerance;      /* how far a number may be off */
-    tt__arg_value scalar;
-} tt__area;
-
-/* The data of a verifier. Every configuration is run on the first set, and those that may win also on the
- * second: other numbers, at other addresses, between other guards. */
-typedef enum tt__data_set { TT__FIRST_DATA, TT__SECOND_DATA } tt__data_set;
-
-typedef struct tt__verifier {
-    const tt__driver *cu;
-    CUstream stream;
-    tt__problem problem;
-    tt__workload work;
-    tt__data_set set;
-    unsigned salt; /* of everything that a kernel must not depend on; it differs from run to run */
-    unsigned key;  /* the right results are hidden with it; 0: they are not, for built-in operations */
-    unsigned soil_words, soil_blocks; /* shared memory of a multiprocessor, and how many there are */
-    unsigned soil_seed;               /* of the next bits that are left there */
-    bool shows; /* the guards of inputs hold what a trial sees, not what the reference saw */
-    tt__area areas[TT__OPERANDS_MAX];
-    void *operands[TT__OPERANDS_MAX]; /* of tt__kernel_launch */
-    CUdeviceptr findings;
-    CUevent events[2]; /* around the launch of the kernel; the CPU stand-in knows them by their flag */
-    CUlibrary library;
-    CUfunction fill, check_fill, guard, numbers, squares, sample, written, survey, telling, poison, compare,
-        compare_numbers, spread, sum, hide, soil, bits;
-    uint64_t kept; /* checksum of all data that runs are compared with */
-    char
-        notes[TT__REASON_MAX * 2]; /* what the results of the reference leave unchecked, a line each; or "" */
-} tt__verifier;
-
-/* The verifier's own kernels (verify.cu), and the candidate to compile them with. It has no template. */
-extern const tt__builtin tt__checker[];
-extern const size_t tt__n_checker;
-void tt__verify_candidate(tt__candidate *out, const tt__workload *w);
-
-/* Bytes of device memory that a verifier for this workload needs. */
-int64_t tt__verify_bytes(const tt__workload *w);
-
-/* Allocates, fills, and runs the reference (cubin NULL: none). TT_E_NO_MEMORY, TT_E_CUDA, TT_E_IO if a data
- * file cannot be read or has the wrong size, or TT_E_INVALID as below. */
-tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
-                            const tt__workload *w, tt__data_set set, const void *checker_cubin,
-                            const void *reference_cubin, size_t reference_size);
-void tt__verifier_close(tt__verifier *v);
-/* Makes what results are compared with, by a loaded kernel (NULL: from files only). TT_E_INVALID: the
- * reference writes something else, or nothing of a result. */
-tt_status tt__verifier_reference(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch);
+#include "tuner/measure/verify_data.h"
 
 /* Runs the kernel once and compares. The trial gets the status ok, launch_error or wrong_result, and a
  * reason. If launch_us is not NULL, it gets the time of this launch; 0: the host may have delayed it.
@@ -89,62 +27,30 @@ tt_status tt__verify_refuses(tt__verifier *v, const tt__kernel *kernel, const tt
 /* TT_E_CUDA if something wrote over what results are compared with; `reason` says what failed before. */
 tt_status tt__verify_kept(tt__verifier *v, const char *reason);
 
-/* Fills device memory with random bits. `bytes` is rounded down to a multiple of 4. */
-tt_status tt__verifier_randomise(const tt__verifier *v, CUdeviceptr ptr, size_t bytes);
-/* Gives the __constant__ arrays of a loaded kernel their data. TT_E_TEMPLATE if one has another size. */
-tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel);
-/* Copies operand i's initial contents to `to`, asynchronously. Does nothing if they do not matter. */
-CUresult tt__verifier_initial(const tt__verifier *v, int i, CUdeviceptr to);
-/* Copies the first slot to all other slots, `stride` bytes apart. `bytes` is a multiple of 16. */
-CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t bytes, size_t stride,
-                             size_t n_slots);
+/* ---- Do two configurations compute the same bits? ---- */
 
-/* ---- What verify.c and verify_data.c share ---- */
+/* One launch on one set of inputs suggests it (tt__trial.bits). This looks closer: at several launches on
+ * several inputs, and at how far two results are apart. */
+typedef struct tt__bits_ask {
+    bool keeps, compares; /* keeps the results on the first inputs; compares with those kept before */
+    bool first_only;      /* only on the first inputs */
+    int64_t counts[TT__OPERANDS_MAX]; /* of each result only so many elements; 0: all */
+} tt__bits_ask;
 
-enum { TT__GUARD = 4096 };
+typedef struct tt__bits_found {
+    int64_t bits;        /* the class on all inputs, which no tt__trial.bits equals; UNSTABLE, or EXACT */
+    int64_t n, n_differ; /* elements compared, and those that differ; n 0: none were */
+    double ulps; /* by so many units in the last place at most; 0: they are no floating-point numbers */
+} tt__bits_found;
 
-/* The result of comparing one operand. On the device a cleared set follows. */
-typedef struct tt__finding {
-    uint64_t n, first; /* number of different 16-byte words; offset in the area of a different byte */
-    uint64_t bits;     /* a hash of a result */
-} tt__finding;
-enum { TT__FINDINGS_BYTES = TT__OPERANDS_MAX * sizeof(tt__finding) };
+/* Results on the first inputs, one after the other. Free `bytes`. */
+typedef struct tt__kept_bits {
+    size_t n;
+    unsigned char *bytes;
+} tt__kept_bits;
 
-/* The layout of an operand, and whether a copy is kept. */
-size_t tt__verify_area_bytes(const tt__workload *w, int i);
-bool tt__verify_is_result(const tt__array *a);
-bool tt__verify_is_known(const tt__workload *w, const tt__array *a);
-bool tt__verify_is_kept(const tt__array *a);
-bool tt__verify_is_masked(const tt__workload *w, const tt__array *a);
-bool tt__verify_is_exact(const tt__array *a);
-bool tt__verify_has_numbers(const tt__workload *w); /* operands that are made or compared as numbers */
-unsigned tt__verify_seed(const tt__verifier *v, int i);
-CUdeviceptr tt__verify_finding(const tt__verifier *v, int i);
-
-/* Queues one of the verifier's kernels over n items. */
-CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void **args);
-CUresult tt__verify_fill(const tt__verifier *v, CUdeviceptr ptr, size_t bytes, unsigned seed, int inverted);
-CUresult tt__verify_move(const tt__verifier *v, CUdeviceptr to, CUdeviceptr from, size_t bytes);
-/* Makes the area at `to` like operand i's before a run: from the copy that is kept, or of random bits. */
-CUresult tt__verify_renew(const tt__verifier *v, int i, CUdeviceptr to, int inverted);
-
-/* Has an operand bits of its own? What must be the reference's, bit for bit, has none. */
-bool tt__verify_has_bits(const tt__verifier *v, int i);
-/* Queues the hash of its bits, if it has any; and the class, when they were found. */
-CUresult tt__verify_bits(tt__verifier *v, int i);
-int64_t tt__verify_class(const tt__verifier *v, const tt__finding found[TT__OPERANDS_MAX]);
-/* Gives the inputs other numbers, which nothing can be compared with until they are TT__FIRST_DATA again. */
-tt_status tt__verifier_refill(tt__verifier *v, int set);
-
-/* Queues the comparison of an operand, or of its guards at `at`. */
-CUresult tt__verify_area(tt__verifier *v, int i);
-CUresult tt__verify_guards(tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found);
-/* Gives the inputs the guards that a trial sees, or those of the reference. */
-tt_status tt__verify_show(tt__verifier *v, bool shows);
-/* Clears the findings, queues `look` for each buffer, and waits for all queued work. */
-tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, int i),
-                           tt__finding found[TT__OPERANDS_MAX], const char *what);
-/* Computes a checksum of all data that runs are compared with. */
-tt_status tt__verify_sum(tt__verifier *v, uint64_t *out);
+/* Launches a loaded kernel several times. TT_E_CUDA: the context is no longer usable. */
+tt_status tt__bits_find(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,
+                        const tt__bits_ask *ask, tt__kept_bits *kept, tt__bits_found *out);
 
 #endif

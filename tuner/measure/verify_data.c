@@ -1,7 +1,8 @@
 /*
- * What a verifier compares with: fills the arrays, with the file's own kernels too, runs the reference or
- * reads files, and looks whether that leaves something to be found.
+ * What a verifier has on the device: fills the arrays, with the file's own kernels too, runs the reference or
+ * reads files, looks whether that leaves something to be found, and queues the comparisons with it.
  */
+#include "tuner/measure/verify_data.h"
 
 #include <errno.h>
 #include <float.h>
@@ -14,7 +15,300 @@
 #include "base/clock.h"
 #include "base/read_file.h"
 #include "base/str.h"
-#include "tuner/measure/verify.h"
+
+enum { GUARD = 4096, FINDINGS_BYTES = TT__OPERANDS_MAX * sizeof(tt__finding) };
+
+static CUdeviceptr finding_of(const tt__verifier *v, int i) {
+    return v->findings + (CUdeviceptr)i * sizeof(tt__finding);
+}
+
+/* ---- What lies where ----------------------------------------------------------------------------------- */
+
+static size_t area_bytes(const tt__workload *w, int i) {
+    return (GUARD + (size_t)w->align + (size_t)tt__array_bytes(&w->arrays[i]) + GUARD + 15) / 16 * 16;
+}
+
+bool tt__verify_is_result(const tt__array *a) {
+    return a->direction == TT__OUT || a->direction == TT__INOUT;
+}
+
+static bool is_known(const tt__workload *w, const tt__array *a) {
+    return tt__verify_is_result(a) && (w->has_reference || a->expect[0]);
+}
+
+/* An input of random bits needs no copy: its seed makes it again. */
+static bool is_kept(const tt__array *a) {
+    return a->direction == TT__INOUT || (a->direction == TT__IN && (a->init != TT__INIT_RANDOM || a->filled));
+}
+
+static bool is_masked(const tt__workload *w, const tt__array *a) {
+    return a->direction == TT__OUT && is_known(w, a);
+}
+
+int64_t tt__verify_bytes(const tt__workload *w) {
+    int64_t sum = 0;
+    for (int i = 0; i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        int64_t bytes = (int64_t)area_bytes(w, i);
+        if (a->direction != TT__SCALAR)
+            sum += bytes + is_kept(a) * bytes + is_known(w, a) * bytes + is_masked(w, a) * bytes / 8;
+    }
+    return sum;
+}
+
+/* Each input has its own, so that no two are equal, and the same in each run. No kernel may know the others.
+ */
+unsigned tt__verify_seed(const tt__verifier *v, int i) {
+    enum { SEED_INPUT = 16, SEEDS_OF_A_SET = 1000 };
+    const tt__direction direction = v->work.arrays[i].direction;
+    const unsigned seed = (unsigned)(SEED_INPUT + i) + SEEDS_OF_A_SET * (unsigned)v->set;
+    return direction == TT__OUT || direction == TT__SCRATCH ? seed ^ v->salt : seed;
+}
+
+static bool is_input(const tt__array *a) {
+    return a->direction == TT__IN || a->direction == TT__INOUT;
+}
+
+/* One whose length each configuration chooses may be written just beyond it, so random bits follow it. */
+static bool has_guards(const tt__array *a) {
+    return a->direction == TT__IN || (a->direction == TT__INOUT && !a->by_config);
+}
+
+/* ---- The kernels of verify.cu ---------------------------------------------------------------------------
+ */
+
+CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void **args) {
+    int64_t blocks = (n + 255) / 256; /* a kernel's loop covers more items */
+    return v->cu->cuLaunchKernel(fn,
+                                 blocks < 1      ? 1
+                                 : blocks > 8192 ? 8192
+                                                 : (unsigned)blocks,
+                                 1, 1, 256, 1, 1, 0, v->stream, args, NULL);
+}
+
+CUresult tt__verify_fill(const tt__verifier *v, CUdeviceptr ptr, size_t bytes, unsigned seed, int inverted) {
+    long long n = (long long)(bytes / 4);
+    return tt__verify_launch(v, v->fill, n, (void *[]){&ptr, &n, &seed, &inverted});
+}
+
+tt_status tt__verifier_randomise(const tt__verifier *v, CUdeviceptr ptr, size_t bytes) {
+    enum { SEED = 2 };
+    TT_TRY(tt__cu_check(tt__verify_fill(v, ptr, bytes, SEED, 0), "tt_fill"));
+    return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "filling %zu bytes", bytes);
+}
+
+CUresult tt__verify_move(const tt__verifier *v, CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+    return v->cu->cuMemcpyDtoDAsync(to, from, bytes, v->stream);
+}
+
+static CUresult guard(const tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found);
+
+CUresult tt__verify_renew(const tt__verifier *v, int i, CUdeviceptr to, int inverted) {
+    const tt__area *area = &v->areas[i];
+    if (area->before)
+        return tt__verify_move(v, to, area->before, area->bytes);
+    CUresult r = tt__verify_fill(v, to, area->bytes, tt__verify_seed(v, i), inverted);
+    return r == CUDA_SUCCESS && has_guards(&v->work.arrays[i]) ? guard(v, i, to, 0) : r;
+}
+
+CUresult tt__verifier_initial(const tt__verifier *v, int i, CUdeviceptr to) {
+    const tt__array *a = &v->work.arrays[i];
+    const tt__area *area = &v->areas[i];
+    if (!is_input(a))
+        return CUDA_SUCCESS;
+    return tt__verify_move(v, to, (area->before ? area->before : area->live) + area->head,
+                           (size_t)tt__array_bytes(a));
+}
+
+CUresult tt__verifier_spread(const tt__verifier *v, CUdeviceptr slots, size_t bytes, size_t stride,
+                             size_t n_slots) {
+    long long words = (long long)(bytes / 16), step = (long long)(stride / 16), n = (long long)n_slots;
+    unsigned rows = n_slots > 32768 ? 32768 : (unsigned)n_slots - 1;
+    int64_t blocks = (words + 255) / 256;
+    if (n_slots < 2)
+        return CUDA_SUCCESS;
+    return v->cu->cuLaunchKernel(v->spread, blocks > 1024 ? 1024 : (unsigned)blocks, rows, 1, 256, 1, 1, 0,
+                                 v->stream, (void *[]){&slots, &words, &step, &n}, NULL);
+}
+
+/* Inputs must not change at all. */
+bool tt__verify_is_exact(const tt__array *a) {
+    return !tt__verify_is_result(a) || a->type == TT__TYPE_ELEM ||
+           (a->abs_tolerance <= 0 && a->rel_tolerance <= 0 && a->scale_tolerance <= 0);
+}
+
+static bool uses_numbers(const tt__workload *w) {
+    for (int i = 0; i < w->n; i++) {
+        const tt__array *a = &w->arrays[i];
+        if (a->direction == TT__SCALAR)
+            continue;
+        if (a->init == TT__INIT_UNIFORM || a->init == TT__INIT_NORMAL || a->init == TT__INIT_SORTED ||
+            a->init == TT__INIT_PERMUTATION || a->init == TT__INIT_MIXED || !tt__verify_is_exact(a))
+            return true;
+    }
+    return false;
+}
+
+void tt__verify_candidate(tt__candidate *out, const tt__workload *w) {
+    *out = (tt__candidate){0};
+    tt__copy(out->config, sizeof out->config, uses_numbers(w) ? "NUMBERS=1" : "NUMBERS=0");
+}
+
+/* What shows if a kernel reads it: infinity and, in the second set, minus infinity. A sum, a maximum or a
+ * minimum takes it over, and 0 times it is NaN. E4M3 has none. Whole numbers are near the largest and near
+ * the smallest, with random bits below. */
+static void showing_bits(const tt__verifier *v, const tt__array *a, uint64_t *fixed, uint64_t *mask) {
+    static const uint64_t of[TT__TYPE_COUNT][2] = {
+        [TT__TYPE_F64] = {0x7ff0ull << 48, 0xfff0ull << 48},
+        [TT__TYPE_F32] = {0x7f800000, 0xff800000},
+        [TT__TYPE_F16] = {0x7c00, 0xfc00},
+        [TT__TYPE_BF16] = {0x7f80, 0xff80},
+        [TT__TYPE_E4M3] = {0x7f, 0xfe},
+        [TT__TYPE_E5M2] = {0x7c, 0xfc},
+    };
+    const int shift = 8 * (a->elem_size - 1);
+    const bool second = v->set == TT__SECOND_DATA;
+    *fixed = 0;
+    *mask = UINT64_MAX;
+    if (!v->shows || a->type == TT__TYPE_ELEM)
+        return;
+    *fixed = of[a->type][second];
+    *mask = 0;
+    if (*fixed == 0) {
+        *fixed = (second ? 0x80ull : 0x7cull) << shift;
+        *mask = (4ull << shift) - 1;
+    }
+}
+
+/* Writes the guards of an input or, with a finding, compares them. */
+static CUresult guard(const tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found) {
+    const tt__array *a = &v->work.arrays[i];
+    const tt__area *area = &v->areas[i];
+    long long head = (long long)area->head, tail = (long long)area->tail, bytes = (long long)area->bytes;
+    uint64_t fixed, mask;
+    int size = a->elem_size <= 8 && a->type != TT__TYPE_ELEM ? a->elem_size : 1;
+    unsigned seed = tt__verify_seed(v, i) ^ v->salt;
+    showing_bits(v, a, &fixed, &mask);
+    return tt__verify_launch(v, v->guard, head + bytes - tail,
+                             (void *[]){&at, &head, &tail, &bytes, &fixed, &mask, &size, &seed, &found});
+}
+
+static tt_status show_guards(tt__verifier *v, bool shows) {
+    v->shows = shows;
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__area *area = &v->areas[i];
+        CUdeviceptr copies[] = {area->live, area->before, area->reference};
+        for (int k = 0; k < 3 && has_guards(&v->work.arrays[i]); k++)
+            if (copies[k])
+                TT_TRY(tt__cu_check(guard(v, i, copies[k], 0), "tt_guard"));
+    }
+    return TT_OK;
+}
+
+/* Checks that random bits are unchanged, from byte `from` of the area on. */
+static CUresult check_bits(tt__verifier *v, int i, CUdeviceptr area, size_t from, size_t bytes,
+                           CUdeviceptr found) {
+    long long begin = (long long)from, end = (long long)(from + bytes);
+    unsigned seed = tt__verify_seed(v, i);
+    return tt__verify_launch(v, v->check_fill, (long long)(bytes / 4),
+                             (void *[]){&area, &begin, &end, &seed, &found});
+}
+
+static CUresult check_guards(tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr found) {
+    const tt__area *area = &v->areas[i];
+    if (has_guards(&v->work.arrays[i]))
+        return guard(v, i, at, found);
+    size_t tail = area->head + (size_t)tt__array_bytes(&v->work.arrays[i]);
+    CUresult r = check_bits(v, i, at, 0, area->head, found);
+    return r == CUDA_SUCCESS ? check_bits(v, i, at, tail, area->bytes - tail, found) : r;
+}
+
+static CUresult compare(tt__verifier *v, int i, CUdeviceptr with, CUdeviceptr found) {
+    const tt__array *a = &v->work.arrays[i];
+    tt__area *area = &v->areas[i];
+    long long words = (long long)(area->bytes / 16), head = (long long)area->head, count = a->count;
+    int type = a->type, size = a->elem_size;
+    double most = area->tolerance, part = a->rel_tolerance;
+    unsigned key = with == area->reference ? v->key : 0;
+    if (tt__verify_is_exact(a))
+        return tt__verify_launch(v, v->compare, words, (void *[]){&area->live, &with, &words, &key, &found});
+    return tt__verify_launch(
+        v, v->compare_numbers, words,
+        (void *[]){&area->live, &with, &words, &head, &count, &type, &size, &most, &part, &key, &found});
+}
+
+/* ---- The class of equal bits ----------------------------------------------------------------------------
+ */
+
+/* The second data lie elsewhere, so that their hashes say nothing new of the class. */
+bool tt__verify_has_bits(const tt__verifier *v, int i) {
+    const tt__array *a = &v->work.arrays[i];
+    return tt__verify_is_result(a) && v->set != TT__SECOND_DATA &&
+           !(tt__verify_is_exact(a) && v->areas[i].reference);
+}
+
+/* Queues the hash of a result. Only what the reference writes counts: the rest holds other random bits in
+ * each run. */
+CUresult tt__verify_bits(tt__verifier *v, int i) {
+    const tt__array *a = &v->work.arrays[i];
+    const tt__area *area = &v->areas[i];
+    CUdeviceptr found = finding_of(v, i);
+    long long head = (long long)area->head, tail = head + (long long)tt__array_bytes(a);
+    enum { WORDS_MAX = 2048 * 256 }; /* enough for the memory's rate, and fewer atomics */
+    if (!tt__verify_has_bits(v, i))
+        return CUDA_SUCCESS;
+    int64_t words = (tail - head) / 16 + 1;
+    return tt__verify_launch(v, v->bits, words < WORDS_MAX ? words : WORDS_MAX,
+                             (void *[]){(void *)&area->live, (void *)&area->written, &head, &tail, &found});
+}
+
+CUresult tt__verify_area(tt__verifier *v, int i) {
+    const tt__array *a = &v->work.arrays[i];
+    const tt__area *area = &v->areas[i];
+    CUdeviceptr found = finding_of(v, i);
+    CUresult hashed = tt__verify_bits(v, i);
+    if (hashed != CUDA_SUCCESS)
+        return hashed;
+    if (area->reference)
+        return compare(v, i, area->reference, found);
+    if (a->direction != TT__IN)
+        return check_guards(v, i, area->live, found); /* the expected contents are unknown */
+    if (area->before)
+        return compare(v, i, area->before, found);
+    CUresult r = guard(v, i, area->live, found);
+    return r == CUDA_SUCCESS ? check_bits(v, i, area->live, area->head, area->tail - area->head, found) : r;
+}
+
+tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, int i),
+                           tt__finding found[TT__OPERANDS_MAX], const char *what) {
+    TT_TRY(tt__cu_check(tt__verify_move(v, v->findings, v->findings + FINDINGS_BYTES, FINDINGS_BYTES), "%s",
+                        what));
+    for (int i = 0; i < v->work.n; i++)
+        if (v->work.arrays[i].direction != TT__SCALAR)
+            TT_TRY(tt__cu_check(look(v, i), "%s", what));
+    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "%s", what));
+    return tt__cu_check(v->cu->cuMemcpyDtoH(found, v->findings, FINDINGS_BYTES), "cuMemcpyDtoH");
+}
+
+tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
+    CUdeviceptr sum = v->findings;
+    TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof *out, v->stream), "cuMemsetD8Async"));
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__area *area = &v->areas[i];
+        CUdeviceptr kept[] = {area->before, area->reference, area->written};
+        for (unsigned k = 0; k < 3; k++) {
+            long long n = (long long)(area->bytes / (k == 2 ? 8 : 1) / 4);
+            unsigned seed = 64 + 3 * (unsigned)i + k;
+            if (kept[k])
+                TT_TRY(tt__cu_check(tt__verify_launch(v, v->sum, n, (void *[]){&kept[k], &n, &seed, &sum}),
+                                    "tt_sum"));
+        }
+    }
+    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_sum"));
+    return tt__cu_check(v->cu->cuMemcpyDtoH(out, sum, sizeof *out), "cuMemcpyDtoH");
+}
+
+/* ---- Opening ---- */
 
 static tt_status open_kernels(tt__verifier *v, const void *cubin) {
     const struct {
@@ -30,7 +324,7 @@ static tt_status open_kernels(tt__verifier *v, const void *cubin) {
                {&v->squares, "tt_squares", true},  {&v->compare_numbers, "tt_compare_numbers", true},
                {&v->hide, "tt_hide", false},       {&v->soil, "tt_soil", false},
                {&v->bits, "tt_bits", false}};
-    const bool has_numbers = tt__verify_has_numbers(&v->work);
+    const bool has_numbers = uses_numbers(&v->work);
     TT_TRY(tt__cu_check(v->cu->cuLibraryLoadData(&v->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
                         "cuLibraryLoadData (verifier)"));
     for (size_t i = 0; i < sizeof fns / sizeof *fns; i++) {
@@ -83,16 +377,16 @@ static tt_status open_area(tt__verifier *v, int i) {
         v->operands[i] = &area->scalar;
         return TT_OK;
     }
-    area->bytes = tt__verify_area_bytes(&v->work, i);
-    area->head = TT__GUARD + (size_t)(v->set == TT__FIRST_DATA ? v->work.align : v->work.offset);
+    area->bytes = area_bytes(&v->work, i);
+    area->head = GUARD + (size_t)(v->set == TT__FIRST_DATA ? v->work.align : v->work.offset);
     area->tail = area->head + (size_t)tt__array_bytes(a);
     TT_TRY(allocate(v, &area->live, area->bytes));
     area->operand = area->live + area->head;
-    if (tt__verify_is_kept(a))
+    if (is_kept(a))
         TT_TRY(allocate(v, &area->before, area->bytes));
-    if (tt__verify_is_known(&v->work, a))
+    if (is_known(&v->work, a))
         TT_TRY(allocate(v, &area->reference, area->bytes));
-    if (tt__verify_is_masked(&v->work, a))
+    if (is_masked(&v->work, a))
         TT_TRY(allocate(v, &area->written, area->bytes / 8));
     return tt__cu_check(tt__verify_fill(v, area->live, area->bytes, tt__verify_seed(v, i), 0), "tt_fill");
 }
@@ -168,7 +462,7 @@ static tt_status init_array(tt__verifier *v, int i) {
 }
 
 static CUresult guards_of(tt__verifier *v, int i) {
-    return tt__verify_guards(v, i, v->areas[i].live, tt__verify_finding(v, i));
+    return check_guards(v, i, v->areas[i].live, finding_of(v, i));
 }
 
 /* Runs the `data` kernels, and checks that they stay within their buffers. */
@@ -233,7 +527,7 @@ tt_status tt__verifier_refill(tt__verifier *v, int set) {
             TT_TRY(
                 tt__cu_check(tt__verify_move(v, area->before, area->live, area->bytes), "cuMemcpyDtoDAsync"));
     }
-    return tt__verify_show(v, v->shows);
+    return show_guards(v, v->shows);
 }
 
 tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel) {
@@ -382,7 +676,7 @@ static CUresult look_behind_reference(tt__verifier *v, int i) {
     const tt__area *area = &v->areas[i];
     if (v->work.arrays[i].direction == TT__IN)
         return tt__verify_area(v, i);
-    return tt__verify_guards(v, i, area->reference ? area->reference : area->live, tt__verify_finding(v, i));
+    return check_guards(v, i, area->reference ? area->reference : area->live, finding_of(v, i));
 }
 
 /* If the reference overran, verifying would accept overruns. */
@@ -496,7 +790,7 @@ static tt_status look_at_results(tt__verifier *v) {
 tt_status tt__verifier_reference(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch) {
     if (kernel) {
         if (v->shows)
-            TT_TRY(tt__verify_show(v, false));
+            TT_TRY(show_guards(v, false));
         TT_TRY(run_reference(v, kernel, launch));
         TT_TRY(check_reference(v));
     }
@@ -504,7 +798,7 @@ tt_status tt__verifier_reference(tt__verifier *v, const tt__kernel *kernel, cons
     TT_TRY(find_scales(v));
     TT_TRY(find_written(v));
     TT_TRY(look_at_results(v));
-    TT_TRY(tt__verify_show(v, true));
+    TT_TRY(show_guards(v, true));
     TT_TRY(hide_results(v));
     return tt__verify_sum(v, &v->kept);
 }
@@ -540,12 +834,12 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     TT_GOTO(v->key ? open_soil(v) : TT_OK);
     for (int i = 0; i < w->n; i++)
         TT_GOTO(open_area(v, i));
-    TT_GOTO(tt__verify_show(v, false));
+    TT_GOTO(show_guards(v, false));
     for (int i = 0; i < 2; i++)
         TT_GOTO(tt__cu_check(cu->cuEventCreate(&v->events[i], CU_EVENT_BLOCKING_SYNC), "cuEventCreate"));
-    TT_GOTO(allocate(v, &v->findings, 2 * TT__FINDINGS_BYTES));
-    TT_GOTO(tt__cu_check(cu->cuMemcpyHtoD(v->findings + TT__FINDINGS_BYTES, clear, sizeof clear),
-                         "cuMemcpyHtoD"));
+    TT_GOTO(allocate(v, &v->findings, 2 * FINDINGS_BYTES));
+    TT_GOTO(
+        tt__cu_check(cu->cuMemcpyHtoD(v->findings + FINDINGS_BYTES, clear, sizeof clear), "cuMemcpyHtoD"));
     TT_GOTO(tt__cu_check(cu->cuCtxSynchronize(), "cuMemcpyHtoD")); /* else the stream may overtake the copy */
     TT_GOTO(init_all(v, reference_cubin, reference_size));
     if (!w->per_config)

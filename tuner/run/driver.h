@@ -4,7 +4,14 @@
 #ifndef TT_TUNER_RUN_DRIVER_H
 #define TT_TUNER_RUN_DRIVER_H
 
-#include "tuner/run/tune.h"
+#include "tuner/search/search.h"
+
+/* Asked for each problem that has a winner, while its searches are still open. */
+typedef struct tt__tune_question {
+    tt_status (*ask)(void *user, tt__session *s, tt__search *copy, const tt__search *search,
+                     const tt_result *winner);
+    void *user;
+} tt__tune_question;
 
 /* Tunes all problems of the session's call, and asks the question (may be NULL) about each winner. `results`
  * has one for each. After a failure the first s->n_ended are those of the problems that have ended, in their

@@ -5,21 +5,32 @@
 #ifndef TT_TUNER_RUN_TUNE_H
 #define TT_TUNER_RUN_TUNE_H
 
-#include "tuner/search/search.h"
-
-/* Asked for each problem that has a winner, while its searches are still open. */
-typedef struct tt__tune_question {
-    tt_status (*ask)(void *user, tt__session *s, tt__search *copy, const tt__search *search,
-                     const tt_result *winner);
-    void *user;
-} tt__tune_question;
+#include "base/model.h"
+#include "tiletune.h"
+#include "tuner/farm/workers.h"
+#include "tuner/run/driver.h"
 
 /* `question` may be NULL. *out is freed with free. */
 tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt__tune_question *question,
                    const tt_tune_opts *opts);
 
-/* Fails with TT_E_INVALID if tuning the problem can never fit the GPU's memory: its buffers, and the copies to
- * verify and measure with. */
+/* Fails with TT_E_INVALID if tuning the problem can never fit the GPU's memory: its buffers, and the copies
+ * to verify and measure with. */
 tt_status tt__tune_fits(const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
+
+enum { TT__KINDS_MAX = 8 };
+
+/* Devices whose results are exact for each other. */
+typedef struct tt__devices {
+    size_t n_kinds;
+    struct {
+        tt__gpu gpu; /* empty if there is only one kind: a worker describes it */
+        int ordinals[TT__GPUS_MAX];
+        size_t n;
+    } kinds[TT__KINDS_MAX];
+} tt__devices;
+
+/* The devices of the options. One that cannot be used is left out with a message, if others can. */
+tt_status tt__devices_of(tt__devices *out, const tt_tune_opts *opts);
 
 #endif

@@ -7,7 +7,6 @@
 #include "gpu/cupti.h"
 #include "gpu/driver.h"
 #include "tuner/farm/protocol.h"
-#include "tuner/measure/gpu_clocks.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/verify.h"
 
