@@ -6,7 +6,7 @@ include("${CURRENT_INSTALLED_DIR}/share/cuda/vcpkg_find_cuda.cmake")
 vcpkg_find_cuda(OUT_CUDA_TOOLKIT_ROOT cuda)
 vcpkg_configure_meson(
     SOURCE_PATH "${SOURCE_PATH}"
-    OPTIONS -Dtests=false "-Dtoolkit_include=${cuda}/include" "-Dnvrtc_dir=${cuda}/lib64"
+    OPTIONS -Dtests=false -Dcubins=all "-Dtoolkit_include=${cuda}/include" "-Dnvrtc_dir=${cuda}/lib64"
 )
 vcpkg_install_meson()
 vcpkg_fixup_pkgconfig()

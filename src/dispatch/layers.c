@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "kernel/load/set.h"
 #include "kernel/space/config.h"
@@ -142,6 +143,31 @@ tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p
         status = *found || status == TT_OK ? of_system : status;
     }
     return status;
+}
+
+/* A damaged one is as good as none: the kernel is compiled. */
+static tt_status unpack(const tt__shipped_cubin *s, tt__str *out) {
+    uLongf n = s->bytes;
+    char *cubin = malloc(n);
+    if (!cubin)
+        return tt__fail_memory(n);
+    if (uncompress((Bytef *)cubin, &n, tt__shipped_code + s->at, s->packed_bytes) == Z_OK)
+        tt__str_addn(out, cubin, n);
+    free(cubin);
+    return tt__str_check(out);
+}
+
+tt_status tt__shipped_find(const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c, tt__str *out) {
+    char build[TT__BUILD_MAX];
+    const int elem_size = tt__problem_elem_size(p);
+    tt__config_build(build, c, p);
+    for (size_t i = 0; i < tt__n_shipped_cubins; i++) {
+        const tt__shipped_cubin *s = &tt__shipped_cubins[i];
+        if (s->cc == gpu->cc && s->elem_size == elem_size && strcmp(s->build, build) == 0 &&
+            strcmp(s->hash, c->t->hash) == 0)
+            return unpack(s, out);
+    }
+    return TT_OK;
 }
 
 /* ---- Is a winner still valid? ----------------------------------------------------------------------------

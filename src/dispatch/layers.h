@@ -34,6 +34,17 @@ typedef struct tt__shipped_rule {
 extern const tt__shipped_rule tt__shipped_rules[];
 extern const size_t tt__n_shipped_rules;
 
+/* Compiled kernels that come with the library, for problems that nobody has tuned (tools/cubins.c). A program
+ * that links the static library has none. */
+typedef struct tt__shipped_cubin {
+    const char *hash, *build; /* of the template; tt__config_build */
+    int cc, elem_size;
+    size_t at, packed_bytes, bytes; /* in tt__shipped_code, by zlib */
+} tt__shipped_cubin;
+extern const tt__shipped_cubin tt__shipped_cubins[];
+extern const size_t tt__n_shipped_cubins;
+extern const unsigned char tt__shipped_code[];
+
 /* Appends the names of the GPUs whose winners ship: "NVIDIA H200, NVIDIA H100", or "none". */
 void tt__shipped_names(tt__str *out);
 
@@ -47,6 +58,8 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
 /* Appends the cubin of a configuration's last measurement, from the first layer that has it. */
 tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
                            tt__str *out, bool *found);
+/* The same of those that come with the library. *out stays empty if there is none. */
+tt_status tt__shipped_find(const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c, tt__str *out);
 
 /*
  * Writes why the winner is stale, or "" if it is valid. The GPU and the problem were compared by the look-up.

@@ -294,9 +294,11 @@ static tt_status load(tt_plan *plan, tt_ctx *ctx, const making *m) {
     return TT_OK;
 }
 
-/* A stored cubin is preferred, even from another version of NVRTC, because it was measured. */
-static tt_status find_stored(tt_ctx *ctx, making *m) {
+/* Of a store, or of those that come with the library. */
+static tt_status find_stored(tt_ctx *ctx, making *m, bool in_library) {
     bool found;
+    if (in_library)
+        return tt__shipped_find(&m->gpu, m->problem, &m->candidate, &m->cubin);
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found);
     if (status != TT_OK)
@@ -305,9 +307,14 @@ static tt_status find_stored(tt_ctx *ctx, making *m) {
     return status;
 }
 
+/* A stored cubin of a tuned problem is preferred, even from another version of NVRTC, because it was
+ * measured. For other problems the library is asked first, which needs neither SQL nor a lock. */
 static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
-    TT_TRY(find_stored(ctx, m));
-    if (m->cubin.len) {
+    const bool is_tuned = plan->choice.match <= TT_MATCH_STALE;
+    for (int i = 0; i < 2; i++) {
+        TT_TRY(find_stored(ctx, m, is_tuned == (i == 1)));
+        if (!m->cubin.len)
+            continue;
         const tt_status status = load(plan, ctx, m);
         if (status == TT_OK)
             return TT_OK;
@@ -455,7 +462,9 @@ tt_status tt__plan_code_make(tt__plan_code *out, tt_ctx *ctx, const tt__template
     tt_status status;
     TT_GOTO(tt__ladder(ctx, templates, gpu, p, &out->choice, &m.candidate));
     make_key(&m);
-    TT_GOTO(find_stored(ctx, &m));
+    TT_GOTO(find_stored(ctx, &m, false));
+    if (!m.cubin.len)
+        TT_GOTO(find_stored(ctx, &m, true));
     if (!m.cubin.len)
         TT_GOTO(compile_cubin(ctx, &out->choice, &m));
     TT_GOTO(compile_ptx(out, &m));

@@ -22,4 +22,4 @@ class Tiletune(MesonPackage):
 
     def meson_args(self):
         cuda = self.spec["cuda"].prefix
-        return ["-Dtests=false", f"-Dtoolkit_include={cuda.include}", f"-Dnvrtc_dir={cuda.lib64}"]
+        return ["-Dtests=false", "-Dcubins=all", f"-Dtoolkit_include={cuda.include}", f"-Dnvrtc_dir={cuda.lib64}"]
