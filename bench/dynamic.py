@@ -6,6 +6,8 @@ the second call of a shape take, in microseconds of the host, with a synchronize
 of CUDA and of Inductor is not in it. Then it times the kernels of tiletune and of eager PyTorch on the device, cold, in the same
 rounds. No shape is tuned: the store is in memory and empty. Results must be the same.
 
+--rounds 0 leaves the kernels' times out.
+
 --c BUILD does the first part with libtiletune alone, without PyTorch: what a new shape costs beyond a known one. --most limits the
 sizes. With 64 it runs on the stand-ins of tests/hostcuda, where only the host's part means something.
 """
@@ -119,7 +121,7 @@ def with_torch(args):
                     sys.exit(f"bench/dynamic.py: {name} is wrong: {dims} permuted {axes}")
                 for k in range(2 if i else 0):  # the first shape is the first call of all
                     times[name][k].append(took[k])
-            ratio = device_ratio(torch, pytorch, lambda x: tiletune.permute(x, axes), x, axes, args.rounds) if i else None
+            ratio = device_ratio(torch, pytorch, lambda x: tiletune.permute(x, axes), x, axes, args.rounds) if i and args.rounds else None
             if ratio:
                 ratios.append((*ratio, dims, axes))
         row = {name: {"first": figures(first), "second": figures(second)} for name, (first, second) in times.items()}
@@ -205,7 +207,7 @@ def main():
     a.add_argument("--shapes", type=int, default=200, help="of each kind")
     a.add_argument("--seed", type=int, default=1)
     a.add_argument("--most", type=int, default=1 << 20, help="the largest size of a dimension; at least 64")
-    a.add_argument("--rounds", type=int, default=11, help="on the device")
+    a.add_argument("--rounds", type=int, default=11, help="on the device; 0: none")
     a.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     a.add_argument("--commit", default="unknown")
     a.add_argument("--output")
