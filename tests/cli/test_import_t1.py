@@ -307,7 +307,7 @@ class Lists(unittest.TestCase):
         self.assertEqual(sorted(name.lower() for name in taken), sorted(members.TAKEN))
 
     def test_options(self):
-        text = (root / "src/kernel/annotation/annotation.c").read_text()
+        text = (root / "src/kernel/annotation/kernel.c").read_text()
         table = text[text.index("} known_options[] = {"):]
         allowed = re.findall(r'\{"([^"]+)", NULL\}', table[:table.index("};")])
         values_are_judged = ["std=c++", "ptxas-options=", "Xptxas="]  # the script refuses them

@@ -8,8 +8,6 @@
 
 #include <cmocka.h>
 
-#include "kernel/load/code.h"
-
 #include "kernel/load/parse.h"
 
 static tt_status parse(const char *declared) {
@@ -160,7 +158,7 @@ static void tells_what_is_unused(void **state) {
                  own ? "" : "//@ default FOO=1\n", cases[i].code);
         if (tt__template_parse(&t, "t.cu", text) != TT_OK)
             fail_msg("%s", tt_last_error());
-        assert_int_equal(tt__code_unused(&unused, t), TT_OK);
+        assert_int_equal(tt__template_unused(&unused, t), TT_OK);
         if (strcmp(tt__str_text(&unused), cases[i].says) != 0)
             fail_msg("%s\nsays: %s", cases[i].code, tt__str_text(&unused));
         tt__str_free(&unused);

@@ -1,6 +1,6 @@
 /*
- * Reads the annotations line by line. A table has for each keyword the function that reads its line, how
- * often it may appear, and its form.
+ * Reads the annotations line by line, and after the last checks that an operation is complete, and looks up
+ * the names of operands. The keywords of kernels and operations are in kernel.c and operation.c.
  */
 #include "kernel/annotation/annotation.h"
 
@@ -8,405 +8,538 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/str.h"
 #include "code/cxx.h"
 #include "kernel/annotation/include.h"
-#include "kernel/annotation/reader.h"
 #include "kernel/expression/scan.h"
 
 #define SHOW TT__SHOW
 #define FAIL TT__READ_FAIL
 
-static tt_status read_value(tt__reader *r, tt__param *p, tt__span value) {
-    if (!tt__is_integer(value.at, value.n) && !tt__is_word(value.at, value.n) &&
-        !tt__is_real(value.at, value.n))
-        return FAIL(r, value.at, "value '%.*s' of %s is neither a number nor a plain word", SHOW(value),
-                    p->name);
-    if (value.n >= TT__NAME_MAX)
-        return FAIL(r, value.at, "a value of %zu characters, the limit is %d", value.n, TT__NAME_MAX - 1);
-    for (size_t i = 0; i < p->n_values; i++)
-        if (tt__span_is(value, p->values[i]))
-            return FAIL(r, value.at, "value %s of %s is given twice", p->values[i], p->name);
-    if (p->n_values == TT__VALUES_MAX)
-        return FAIL(r, value.at, "%s has more than %d values", p->name, TT__VALUES_MAX);
-    TT_TRY(TT__GROW(p->values, p->n_values));
-    TT_TRY(tt__template_keep(r->t, &p->values[p->n_values], value.at, value.n));
-    p->n_values++;
+/* ---- Buffers with `index`: each becomes a `data` kernel of our own ------------------------------------- */
+
+static const char prefix[] = "tt_index_";
+
+int tt__index_operand(const tt__template *t, const char *symbol) {
+    for (size_t i = 0; t->own && i < t->own->n_operands; i++)
+        if (t->own->operands[i].index.text && strncmp(symbol, prefix, sizeof prefix - 1) == 0 &&
+            strcmp(symbol + sizeof prefix - 1, t->own->operands[i].name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static bool takes(const tt__operand *o, const tt__variable *v) {
+    return v->n_types == 0 && tt__text_has_word(o->index.text, v->name);
+}
+
+/* `form` has a %s for `text`. */
+static tt_status make_expr(tt__template *t, tt__expr *out, const tt__expr *at, const char *form,
+                           const char *text) {
+    tt__str made = {0};
+    tt__str_addf(&made, form, text);
+    *out = (tt__expr){.line = at->line, .column = at->column};
+    tt_status status = tt__str_check(&made);
+    if (status == TT_OK)
+        status = tt__template_keep(t, &out->text, made.text, made.len);
+    tt__str_free(&made);
+    return status;
+}
+
+static tt_status add_arg(tt__template *t, tt__geometry_expr *g, tt__type type, const tt__expr *at,
+                         const char *text) {
+    tt__arg_expr *arg = &t->args[t->n_args];
+    const tt__aside *data = &t->own->asides[TT__DATA];
+    int n = 0; /* of all launches, which are planned as one */
+    for (int i = 0; i < data->n; i++)
+        n += data->launches[i].n_args;
+    if (n >= TT__ARGS_MAX || (size_t)t->n_args == TT__COUNT(t->args))
+        return tt__template_fail(t->path, at->line, at->column, "more than %d arguments of `data` kernels",
+                                 TT__ARGS_MAX);
+    arg->type = type;
+    TT_TRY(make_expr(t, &arg->value, at, "%s", text));
+    t->n_args++;
+    g->n_args++;
     return TT_OK;
 }
 
-/* Takes these two words off the end. */
-static bool take_end(tt__span *rest, const char *first, const char *second) {
-    tt__span left = *rest, word = {0}, before = {0};
-    while (left.n > 0) {
-        before = word;
-        word = tt__take_word(&left);
-    }
-    if (!before.n || !tt__span_is(before, first) || !tt__span_is(word, second))
-        return false;
-    *rest = tt__trim((tt__span){rest->at, (size_t)(before.at - rest->at)});
-    return true;
+static tt_status add_launch(tt__template *t, const tt__operand *o, tt__geometry_expr *g, char *symbol) {
+    if (strlen(o->name) + sizeof prefix > TT__NAME_MAX)
+        return tt__template_fail(t->path, o->index.line, o->index.column,
+                                 "the name %s is too long for a buffer with `index`", o->name);
+    tt__format(symbol, TT__SYMBOL_MAX, "%s%s", prefix, o->name);
+    g->line = o->index.line;
+    g->column = o->index.column;
+    g->first_arg = t->n_args;
+    TT_TRY(make_expr(t, &g->block[0], &o->index, "%s", "256"));
+    TT_TRY(make_expr(t, &g->grid[0], &o->index, "min(ceil_div(%s, 256), 65536)", o->count.text));
+    TT_TRY(add_arg(t, g, TT__TYPE_NONE, &o->index, o->name));
+    char count[TT__EXPR_MAX + 32];
+    snprintf(count, sizeof count, o->lanes > 1 ? "(%s) * %d" : "%s", o->count.text, o->lanes);
+    TT_TRY(add_arg(t, g, TT__TYPE_I64, &o->count, count));
+    for (size_t i = 0; i < t->own->n_variables; i++)
+        if (takes(o, &t->own->variables[i]))
+            TT_TRY(add_arg(t, g, TT__TYPE_I64, &o->index, t->own->variables[i].name));
+    return TT_OK;
 }
 
-static tt_status read_param(tt__reader *r, tt__span rest) {
-    tt__template *t = r->t;
-    if (t->n_params == TT__PARAMS_MAX)
-        return FAIL(r, rest.at, "more than %d parameters", TT__PARAMS_MAX);
-    tt__param *p = &t->params[t->n_params];
-    TT_TRY(tt__read_name(r, p->name, sizeof p->name, rest));
-    for (size_t i = 0; i < t->n_params; i++)
-        if (strcmp(t->params[i].name, p->name) == 0)
-            return FAIL(r, rest.at, "the parameter %s is declared twice", p->name);
-    TT_TRY(tt__read_new_name(r, p->name, sizeof p->name, rest));
-    p->line = r->line;
-    p->column = tt__read_column(r, rest.at);
-    t->n_params++;
-    tt__take_word(&rest);
-    p->as_template = take_end(&rest, "as", "template");
-    if (rest.n == 0)
-        return FAIL(r, rest.at, "%s has no values", p->name);
-    while (rest.n > 0) {
-        tt__span value = tt__take_word(&rest);
-        TT_TRY(read_value(r, p, value));
+/* Adds the launches of these kernels before the file's own `data` kernels. */
+static tt_status add_index_launches(tt__template *t) {
+    tt__aside *a = &t->own->asides[TT__DATA];
+    int n = 0, at = 0;
+    for (size_t i = 0; i < t->own->n_operands; i++)
+        n += t->own->operands[i].index.text != NULL;
+    if (a->n + n > TT__PASSES_MAX)
+        return tt__fail(TT_E_TEMPLATE, "%s: more than %d `data` kernels and buffers with `index`", t->path,
+                        TT__PASSES_MAX);
+    memmove(a->launches + n, a->launches, (size_t)a->n * sizeof *a->launches);
+    memmove(a->symbols.name + n, a->symbols.name, (size_t)a->n * sizeof *a->symbols.name);
+    memset(a->launches, 0, (size_t)n * sizeof *a->launches);
+    a->symbols.foreign |= n > 0;
+    a->n += n;
+    for (size_t i = 0; i < t->own->n_operands; i++)
+        if (t->own->operands[i].index.text) {
+            TT_TRY(add_launch(t, &t->own->operands[i], &a->launches[at], a->symbols.name[at]));
+            at++;
+        }
+    return TT_OK;
+}
+
+void tt__index_code(tt__str *out, const tt__template *t, size_t operand, const char *type) {
+    const tt__operand *o = &t->own->operands[operand];
+    tt__str_add(out, "\n");
+    tt__line_directive(out, o->index.line, t->path);
+    tt__str_addf(out, "extern \"C\" __global__ void %s%s(%s *tt_to, long long tt_n", prefix, o->name, type);
+    for (size_t i = 0; i < t->own->n_variables; i++)
+        if (takes(o, &t->own->variables[i]))
+            tt__str_addf(out, ", long long %s", t->own->variables[i].name);
+    tt__str_addf(out,
+                 ") { for (long long i = blockIdx.x * 256ll + threadIdx.x; i < tt_n; i += gridDim.x * 256ll) "
+                 "tt_to[i] = (%s)(%s); }\n",
+                 type, o->index.text);
+}
+
+/* ---- After the last line ------------------------------------------------------------------------------- */
+
+static tt_status fail_operand(const tt__template *t, const tt__expr *e) {
+    size_t n = t->operation->n_operands;
+    tt__suggest near = tt__suggest_for(e->text, strlen(e->text));
+    for (size_t k = 0; k < n; k++) {
+        if (t->operation->operands[k].direction == TT__CONSTANT &&
+            strcmp(t->operation->operands[k].name, e->text) == 0)
+            return tt__template_fail(t->path, e->line, e->column,
+                                     "%s is a constant: the code knows it by its name, and it is no argument",
+                                     e->text);
+        tt__suggest_try(&near, t->operation->operands[k].name);
+    }
+    for (size_t k = 0; k < t->operation->n_variables; k++)
+        if (strcmp(t->operation->variables[k].name, e->text) == 0)
+            return tt__template_fail(t->path, e->line, e->column,
+                                     "%s is a number: say its type, as in `i32 %s`", e->text, e->text);
+    for (tt__type type = TT__TYPE_NONE + 1; type < TT__TYPE_COUNT; type++)
+        if (tt__types[type].argument)
+            tt__suggest_try(&near, tt__types[type].name);
+    return tt__template_fail(t->path, e->line, e->column,
+                             "found '%.60s', expected %s%s%s or a type and an expression%s", e->text,
+                             n ? t->operation->operands[0].name : "", n > 1 ? ", " : "",
+                             n > 1 ? t->operation->operands[1].name : "", tt__suggest_text(&near));
+}
+
+/* The buffers that change places: what kernels may write. */
+static tt_status find_swap(const tt__template *t, tt__geometry_expr *g) {
+    for (int i = 0; i < 2 && g->swap_line; i++) {
+        size_t k = 0;
+        tt__suggest near = tt__suggest_for(g->swap[i], strlen(g->swap[i]));
+        for (; k < t->operation->n_operands; k++) {
+            const tt__operand *o = &t->operation->operands[k];
+            if (o->direction != TT__OUT && o->direction != TT__INOUT && o->direction != TT__SCRATCH)
+                continue;
+            tt__suggest_try(&near, o->name);
+            if (strcmp(o->name, g->swap[i]) == 0)
+                break;
+        }
+        if (k == t->operation->n_operands)
+            return tt__template_fail(t->path, g->swap_line, 0,
+                                     "`swap` names %s, expected an out, inout or scratch buffer%s",
+                                     g->swap[i], tt__suggest_text(&near));
+        g->swap_of[i] = (int)k;
     }
     return TT_OK;
 }
 
-static tt_status read_derived(tt__reader *r, tt__span rest) {
-    tt__template *t = r->t;
-    if (t->n_derived == TT__DERIVED_MAX)
-        return FAIL(r, rest.at, "more than %d lines of `derived` and `let`", TT__DERIVED_MAX);
-    tt__derived *d = &t->derived[t->n_derived];
-    TT_TRY(tt__read_new_name(r, d->name, sizeof d->name, rest));
-    t->n_derived++;
-    d->macro = strcmp(r->keyword, "derived") == 0;
-    d->column = tt__read_column(r, rest.at);
-    tt__take_word(&rest);
-    return tt__read_expr(r, &d->value, rest);
+/* The operand of this name; n_operands: there is none. Only `data` may get a constant. */
+static size_t find_operand(const tt__template *t, const char *name, tt__role role) {
+    const size_t n = t->operation->n_operands;
+    size_t k = 0;
+    while (k < n && strcmp(t->operation->operands[k].name, name) != 0)
+        k++;
+    return k < n && role != TT__DATA && t->operation->operands[k].direction == TT__CONSTANT ? n : k;
 }
 
-static tt_status read_where(tt__reader *r, tt__span rest) {
-    if (r->t->n_wheres == TT__WHERES_MAX)
-        return FAIL(r, rest.at, "more than %d `where` lines", TT__WHERES_MAX);
-    return tt__read_expr(r, &r->t->wheres[r->t->n_wheres++], rest);
-}
-
-/* The first `kernel` line may stand anywhere. Later ones start a kernel, and the lines after them belong to
- * it. */
-static tt_status read_kernel(tt__reader *r, tt__span rest) {
-    tt__template *t = r->t;
-    if (t->n_passes == TT__PASSES_MAX)
-        return FAIL(r, rest.at, "more than %d kernels", TT__PASSES_MAX);
-    char *symbol = t->symbols.name[t->n_passes], name[TT__NAME_MAX];
-    TT_TRY(tt__read_kernel(r, symbol, name, rest));
-    if (t->n_passes == 0)
-        tt__copy(t->kernel, sizeof t->kernel, name);
-    r->symbol = symbol;
-    r->launch = &t->passes[t->n_passes++];
-    r->launch->line = r->line;
-    r->launch->column = tt__read_column(r, rest.at);
-    return TT_OK;
-}
-
-static tt_status read_op(tt__reader *r, tt__span rest) {
-    r->t->op_line = r->line;
-    r->t->op_column = tt__read_column(r, rest.at);
-    return tt__read_name(r, r->t->op, sizeof r->t->op, rest);
-}
-
-static tt_status read_defines(tt__reader *r, tt__span rest) {
-    tt__template *t = r->t;
-    for (; rest.n > 0 && t->n_defines < TT__COUNT(t->defines); t->n_defines++) {
-        tt__span word = tt__take_word(&rest);
-        TT_TRY(tt__template_keep(t, &t->defines[t->n_defines], word.at, word.n));
-    }
-    return rest.n ? FAIL(r, rest.at, "more than %zu names", TT__COUNT(t->defines)) : TT_OK;
-}
-
-/* The headers are in the text by now; only the folder's name is still to be looked at. */
-static tt_status read_include(tt__reader *r, tt__span rest) {
-    return rest.n < TT__PATH_MAX ? TT_OK : FAIL(r, rest.at, "a path of %zu characters", rest.n);
-}
-
-static tt_status read_default(tt__reader *r, tt__span rest) {
-    return tt__read_expr(r, &r->t->config, rest);
-}
-
-static tt_status read_runtime(tt__reader *r, tt__span rest) {
-    TT_TRY(read_param(r, rest));
-    tt__param *p = &r->t->params[r->t->n_params - 1];
-    if (p->as_template)
-        return FAIL(r, rest.at, "%s is a `runtime` parameter, which no template argument can be: say `param`",
-                    p->name);
-    p->runtime = true;
-    return TT_OK;
-}
-
-/* Options of NVRTC. Those with '=' need a value. `instead`: it is not allowed, and this is. */
-static const struct {
-    const char *name, *instead;
-} known_options[] = {
-    {"use_fast_math", NULL},
-    {"ftz=", NULL},
-    {"prec-div=", NULL},
-    {"prec-sqrt=", NULL},
-    {"fmad=", NULL},
-    {"extra-device-vectorization", NULL},
-    {"modify-stack-limit=", NULL},
-    {"restrict", NULL},
-    {"lineinfo", NULL},
-    {"generate-line-info", NULL},
-    {"dopt=", NULL},
-    {"device-debug", NULL},
-    {"G", NULL},
-    {"disable-warnings", NULL},
-    {"w", NULL},
-    {"diag-error=", NULL},
-    {"diag-suppress=", NULL},
-    {"diag-warn=", NULL},
-    {"device-int128", NULL},
-    {"device-float128", NULL},
-    {"device-as-default-execution-space", NULL},
-    {"default-device", NULL},
-    {"opt-info=", NULL},
-    {"std=c++", NULL},
-    {"ptxas-options=", NULL},
-    {"Xptxas=", NULL},
-    {"ptxas-options", "a value goes with =, as in --ptxas-options=-dlcm=cg"},
-    {"Xptxas", "a value goes with =, as in --ptxas-options=-dlcm=cg"},
-    {"std", "the standard goes with =, as in -std=c++20"},
-    {"maxrregcount", "it is an annotation: //@ maxrregcount 64"},
-    {"include-path", "it is an annotation: //@ include FOLDER"},
-    {"I", "it is an annotation: //@ include FOLDER"},
-    {"pre-include", "write #include in the file"},
-    {"include", "write #include in the file"},
-    {"gpu-architecture", "the code is made for the GPU that is tuned"},
-    {"arch", "the code is made for the GPU that is tuned"},
-    {"gencode", "the code is made for the GPU that is tuned"},
-    {"O", "code is always optimized; --ptxas-options=-O1 asks the assembler for less"},
-    {"D", "a macro goes without a blank, as in -DNAME=1"},
-    {"U", "a macro goes without a blank, as in -UNAME"},
-    {"expt-relaxed-constexpr", "it is nvcc's: write -default-device"},
-    {"expt-extended-lambda", "it is nvcc's, and not needed"},
-    {"extended-lambda", "it is nvcc's, and not needed"},
-    {"Xcompiler", "it is for the compiler of the host"},
-    {"rdc", "a file is compiled as a whole: let it include the others"},
-    {"relocatable-device-code", "a file is compiled as a whole: let it include the others"},
-    {"dc", "a file is compiled as a whole: let it include the others"},
-    {"dlto", "a file is compiled as a whole: let it include the others"},
-    {"l", "code of libraries cannot be linked: let the file include it"},
-};
-
-/* What may follow --ptxas-options=. Others write files, or contradict what is measured. */
-static const char *const ptxas_options[] = {"-O",
-                                            "--opt-level=",
-                                            "-dlcm=",
-                                            "--def-load-cache=",
-                                            "-dscm=",
-                                            "--def-store-cache=",
-                                            "--allow-expensive-optimizations=",
-                                            "-allow-expensive-optimizations=",
-                                            "--disable-optimizer-constants",
-                                            "-warn-spills",
-                                            "--warn-on-spills"};
-
-/* Each of the options between commas. */
-static bool ptxas_allowed(const char *at, size_t n) {
-    for (size_t length; n > 0; at += length, n -= length) {
-        bool known = false;
-        length = 0;
-        while (length < n && at[length] != ',')
-            length++;
-        for (size_t i = 0; i < TT__COUNT(ptxas_options); i++)
-            known |= length >= strlen(ptxas_options[i]) &&
-                     memcmp(at, ptxas_options[i], strlen(ptxas_options[i])) == 0;
-        if (!known)
-            return false;
-        length += length < n;
-    }
-    return true;
-}
-
-/* Does the option have this name, with a value if the name ends with '='? One that is known to be refused
- * may have a value or not, and a single letter is followed by it. */
-static bool is_option(const char *name, size_t n, size_t known) {
-    const char *wanted = known_options[known].name;
-    const size_t length = strlen(wanted);
-    if (n < length || memcmp(name, wanted, length) != 0)
-        return false;
-    return known_options[known].instead    ? n == length || name[length] == '=' || length == 1
-           : strcspn(wanted, "=") < length ? n > length
-                                           : n == length;
-}
-
-/* May a file give this option to NVRTC? Allowed are options that only change how code is generated. Not
- * allowed are options that read or write files, produce another output, or take the next word as their
- * value. *instead: what to write in place of a refused one. -D and -U are followed by a name directly. */
-static bool option_allowed(const char *option, size_t n, const char **instead) {
-    size_t dashes = n > 1 && option[0] == '-' ? 1 + (option[1] == '-') : 0;
-    const char *name = option + dashes;
-    *instead = "only options of NVRTC that say how code is made are, in one word each";
-    n -= dashes;
-    for (size_t i = 0; i < n; i++)
-        if (name[i] <= ' ' || name[i] >= 127)
-            return false;
-    if (dashes == 1 && n > 1 && (name[0] == 'D' || name[0] == 'U'))
-        return tt__is_word(name + 1,
-                           strcspn(name + 1, "= \t\r\n") < n ? strcspn(name + 1, "= \t\r\n") : n - 1);
-    for (size_t i = 0; dashes && i < TT__COUNT(known_options); i++) {
-        if (!is_option(name, n, i))
+/* An item of `args` may be a tensor map, or the number of a turn. */
+static bool find_other(const tt__template *t, const tt__geometry_expr *g, tt__arg_expr *a) {
+    for (size_t i = 0; i < t->n_maps && a->type == TT__TYPE_NONE; i++) {
+        if (strcmp(t->maps[i].name, a->value.text) != 0)
             continue;
-        if (known_options[i].instead) {
-            *instead = known_options[i].instead;
-            return false;
-        }
-        const size_t value = strlen(known_options[i].name);
-        const bool ptxas = strstr(known_options[i].name, "ptxas");
-        if (ptxas && !ptxas_allowed(name + value, n - value)) {
-            *instead = "of ptxas -O, -dlcm, -dscm, --allow-expensive-optimizations and "
-                       "--disable-optimizer-constants are";
-            return false;
-        }
+        a->map = (int)i + 1;
+        a->type = TT__TYPE_U8;
+        a->by_value = true;
+        a->value.text = NULL;
         return true;
+    }
+    a->of_turn = a->of_turn || (a->type != TT__TYPE_NONE && a->value.text && g->turn[0] &&
+                                strcmp(a->value.text, g->turn) == 0);
+    return a->type != TT__TYPE_NONE;
+}
+
+/* Looks up the operands among a launch's arguments. `verify` also gets an `error`. `role` TT__ROLE_COUNT: a
+ * kernel that is tuned. */
+static tt_status find_args(tt__template *t, const tt__geometry_expr *g, tt__role role) {
+    const size_t n = t->operation->n_operands;
+    for (int i = g->first_arg; i < g->first_arg + g->n_args; i++) {
+        tt__arg_expr *a = &t->args[i];
+        for (int f = a->first_field; f < a->first_field + a->n_fields; f++) {
+            tt__struct_member *m = &t->fields[f];
+            const size_t k = m->type == TT__TYPE_NONE ? find_operand(t, m->value.text, role) : 0;
+            if (m->type == TT__TYPE_NONE && k == n)
+                return fail_operand(t, &m->value);
+            m->operand = (int)k;
+        }
+        if (find_other(t, g, a))
+            continue;
+        const size_t k = find_operand(t, a->value.text, role);
+        const bool error = role == TT__VERIFY && k == n && strcmp(a->value.text, "error") == 0;
+        if (!error && k == n)
+            return fail_operand(t, &a->value);
+        a->operand = error ? TT__OPERAND_ERROR : (int)k;
+    }
+    return TT_OK;
+}
+
+static tt_status find_maps(tt__template *t) {
+    for (size_t i = 0; i < t->n_maps; i++) {
+        tt__map_expr *m = &t->maps[i];
+        const size_t k = find_operand(t, m->buffer.text, TT__ROLE_COUNT);
+        if (k == t->operation->n_operands || t->operation->operands[k].scalar)
+            return tt__template_fail(t->path, m->buffer.line, m->buffer.column,
+                                     "`tensormap` describes a buffer, and %.60s is none", m->buffer.text);
+        m->operand = (int)k;
+    }
+    return TT_OK;
+}
+
+/* What a `data` kernel gets is kept as it leaves it. */
+static tt_status fill_operands(tt__template *t, const tt__geometry_expr *g) {
+    bool any = false;
+    for (size_t i = 0; i < t->own->n_operands; i++) {
+        tt__operand *o = &t->own->operands[i];
+        const tt__expr *named = o->scalar ? NULL : tt__template_gets(t, g, (int)i);
+        if (!named)
+            continue;
+        if (o->direction == TT__OUT)
+            return tt__template_fail(t->path, named->line, named->column,
+                                     "`data` fills what a launch reads, and %s is `out`: say inout if the "
+                                     "kernel adds to it",
+                                     o->name);
+        o->filled = o->direction != TT__SCRATCH;
+        any |= o->filled;
+    }
+    return any ? TT_OK
+               : tt__template_fail(t->path, g->line, g->column,
+                                   "this `data` kernel gets no `in`, `inout` or `constant` to fill");
+}
+
+static tt_status check_verify(const tt__template *t) {
+    const tt__geometry_expr *g = t->own ? &t->own->asides[TT__VERIFY].launches[0] : NULL;
+    for (int i = g ? g->first_arg : 0; g && i < g->first_arg + g->n_args; i++)
+        if (t->args[i].type == TT__TYPE_NONE && t->args[i].operand == TT__OPERAND_ERROR)
+            return TT_OK;
+    return g && t->own->asides[TT__VERIFY].n
+               ? tt__template_fail(t->path, g->line, g->column,
+                                   "`args` of a `verify` kernel names `error`, a double * to which the "
+                                   "kernel writes how wrong the results are")
+               : TT_OK;
+}
+
+static tt_status find_operands(tt__template *t) {
+    TT_TRY(find_maps(t));
+    for (int i = 0; i < t->n_passes; i++)
+        TT_TRY(find_swap(t, &t->passes[i]));
+    for (int i = 0; i < t->n_passes; i++)
+        TT_TRY(find_args(t, &t->passes[i], TT__ROLE_COUNT));
+    for (int role = 0; t->own && role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < t->own->asides[role].n; i++) {
+            tt__geometry_expr *g = &t->own->asides[role].launches[i];
+            TT_TRY(find_swap(t, g));
+            TT_TRY(find_args(t, g, (tt__role)role));
+            TT_TRY(role == TT__DATA ? fill_operands(t, g) : TT_OK);
+        }
+    return check_verify(t);
+}
+
+/* Case does not count, as in SQL. */
+static tt_status check_name(const tt__template *t, const char *name, int line, int column) {
+    for (size_t k = 0; k < t->operation->n_variables; k++) {
+        const char *other = t->operation->variables[k].name;
+        if (strcmp(name, other) == 0)
+            return tt__template_fail(t->path, line, column,
+                                     "%s is a property of the problem, choose another name", name);
+        if (tt__same_letters(name, other))
+            return tt__template_fail(t->path, line, column,
+                                     "%s differs only in capitals from %s, which is a property of the "
+                                     "problem: choose another name",
+                                     name, other);
+    }
+    return TT_OK;
+}
+
+static tt_status check_names(const tt__template *t) {
+    for (size_t i = 0; i < t->n_params; i++)
+        TT_TRY(check_name(t, t->params[i].name, t->params[i].line, t->params[i].column));
+    for (size_t i = 0; i < t->n_derived; i++)
+        TT_TRY(check_name(t, t->derived[i].name, t->derived[i].value.line, t->derived[i].column));
+    return TT_OK;
+}
+
+/* Are all kernels of the reference tuned ones? Some may be, such as one that clears a buffer. */
+static bool is_tuned(const tt__template *t, const tt__aside *reference) {
+    int n = 0;
+    for (int k = 0; k < reference->n; k++)
+        for (int i = 0; i < t->n_passes; i++)
+            if (strcmp(reference->symbols.name[k], t->symbols.name[i]) == 0) {
+                n++;
+                break;
+            }
+    return n == reference->n;
+}
+
+static tt_status check_own(tt__template *t) {
+    const tt__operation *operation = t->own;
+    size_t n_results = 0, n_expected = 0;
+    if (t->op[0])
+        return tt__template_fail(
+            t->path, t->op_line, t->op_column,
+            "`op %s` says what is computed, and so do `problem`, `type`, `buffer`, `scalar`, "
+            "`reference` and what goes with them: take away the one or the others",
+            t->op);
+    if (operation->n_operands == 0)
+        return tt__fail(
+            TT_E_TEMPLATE,
+            "%s: no `buffer` annotation, expected a line: //@ buffer NAME TYPE LENGTH in|out|inout|scratch",
+            t->path);
+    for (size_t i = 0; i < operation->n_operands; i++) {
+        const tt__operand *o = &operation->operands[i];
+        bool result = !o->scalar && (o->direction == TT__OUT || o->direction == TT__INOUT);
+        n_results += result;
+        n_expected += result && o->expect[0];
+    }
+    const tt__aside *reference = &operation->asides[TT__REFERENCE];
+    if (reference->n && !operation->by_default && is_tuned(t, reference))
+        return tt__template_fail(
+            t->path, reference->launches[0].line, reference->launches[0].column,
+            "%s is what is tuned, and cannot say itself what is right: a reference is another, "
+            "plain kernel",
+            reference->symbols.name[0]);
+    if (n_results == 0)
+        return tt__fail(TT_E_TEMPLATE, "%s: no buffer is `out` or `inout`: nothing would come of it",
+                        t->path);
+    if (n_expected && !reference->n && n_expected < n_results)
+        return tt__fail(TT_E_TEMPLATE,
+                        "%s: `expect` names what %zu of %zu result buffers must hold: name the others too, "
+                        "or a `reference`",
+                        t->path, n_expected, n_results);
+    return TT_OK;
+}
+
+/* Does the expression use a parameter, or a name for something that may? */
+static bool uses_config(const tt__template *t, const char *text) {
+    for (size_t n; *text; text += n) {
+        n = 0;
+        while (tt__is_word_char(text[n]))
+            n++;
+        tt__slice word = {text, n};
+        if (tt__template_param(t, text, n))
+            return true;
+        for (size_t i = 0; n && i < t->n_derived; i++)
+            if (tt__slice_is(word, t->derived[i].name))
+                return true;
+        n = *text == '\'' ? 1 + strcspn(text + 1, "'") : n; /* a word in quotes is a value */
+        n += text[n] != '\0' && !tt__is_word_char(text[n]);
     }
     return false;
 }
 
-static tt_status read_options(tt__reader *r, tt__span rest) {
-    tt__template *t = r->t;
-    while (rest.n > 0) {
-        const char *instead;
-        tt__span option = tt__take_word(&rest);
-        if (*option.at != '-')
-            return FAIL(r, option.at, "found '%.*s', expected an option of NVRTC, as in --use_fast_math",
-                        SHOW(option));
-        if (!option_allowed(option.at, option.n, &instead))
-            return FAIL(r, option.at, "%.*s is not allowed: %s", SHOW(option), instead);
-        if (t->n_options == TT__OPTIONS_MAX)
-            return FAIL(r, option.at, "more than %d options", TT__OPTIONS_MAX);
-        TT_TRY(tt__read_expr(r, &t->options[t->n_options], option));
-        t->n_options++;
+static tt_status mark_by_config(tt__template *t) {
+    for (size_t i = 0; i < t->own->n_operands; i++) {
+        tt__operand *o = &t->own->operands[i];
+        o->by_config = o->count.text && uses_config(t, o->count.text);
+        const char *why = !o->by_config                  ? NULL
+                          : o->expect[0]                 ? "`expect` has one length"
+                          : o->direction == TT__CONSTANT ? "a constant has one length"
+                          : o->init == TT__INIT_FILE     ? "a file has one length"
+                          : o->init == TT__INIT_INDEX    ? "`index` fills one length"
+                                                         : NULL;
+        if (why)
+            return tt__template_fail(t->path, o->count.line, o->count.column,
+                                     "the length of %s depends on a parameter, and %s", o->name, why);
     }
     return TT_OK;
 }
 
-static tt_status read_max_regs(tt__reader *r, tt__span rest) {
-    return tt__read_expr(r, &r->t->max_regs, rest);
+/* Puts constants last, so that the arguments of a launch are numbered without gaps. */
+static void move_constants(tt__operation *op) {
+    for (size_t i = op->n_operands; i-- > 0;) {
+        tt__operand constant = op->operands[i];
+        if (constant.direction != TT__CONSTANT)
+            continue;
+        for (size_t k = i; k + 1 < op->n_operands; k++)
+            op->operands[k] = op->operands[k + 1];
+        op->operands[op->n_operands - 1] = constant;
+        for (size_t k = 0; k < op->n_operands; k++)
+            op->operands[k].from -= op->operands[k].from > (int)i;
+    }
 }
 
-/* How often a keyword may appear. */
-typedef enum times { ONCE, OF_LAUNCH, OFTEN } times;
+/* -D and -U come after the macros of the annotations, and would silently take their place. */
+static tt_status check_macro(const tt__template *t, const tt__expr *e) {
+    const char *name = e->text + 1 + (e->text[1] == '-') + 1;
+    if (name[-1] != 'D' && name[-1] != 'U')
+        return TT_OK;
+    const tt__slice macro = {name, strcspn(name, "=")};
+    const tt__param *param = tt__template_param(t, macro.at, macro.n);
+    const char *by = param && !param->runtime           ? "param"
+                     : tt__slice_is(macro, "ELEM_SIZE") ? "elem_size"
+                                                        : NULL;
+    for (size_t i = 0; i < t->n_derived && !by; i++)
+        by = t->derived[i].macro && tt__slice_is(macro, t->derived[i].name) ? "derived" : NULL;
+    return by ? tt__template_fail(t->path, e->line, e->column,
+                                  "%.60s would take the place of `%s %.*s`, which makes the macro: take the "
+                                  "option or that line away",
+                                  e->text, by, TT__SHOW(macro))
+              : TT_OK;
+}
 
-/* DECLARES: it is optional. A file that has it declares its own operation. */
-typedef enum need { OPTIONAL, REQUIRED, DECLARES } need;
+/* An option may hold {NAME} of a parameter that is compiled in. */
+static tt_status check_options(const tt__template *t) {
+    for (size_t i = 0; i < t->n_options; i++) {
+        const tt__expr *e = &t->options[i];
+        TT_TRY(check_macro(t, e));
+        for (const char *at = e->text; (at = strchr(at, '{')); at++) {
+            tt__slice name = {at + 1, strcspn(at + 1, "}")};
+            tt__suggest near = tt__suggest_for(name.at, name.n);
+            bool known = false;
+            for (size_t p = 0; p < t->n_params; p++) {
+                known |= !t->params[p].runtime && tt__slice_is(name, t->params[p].name);
+                tt__suggest_try(&near, t->params[p].name);
+            }
+            if (!known || name.at[name.n] != '}')
+                return tt__template_fail(t->path, e->line, e->column + (int)(at - e->text) + 1,
+                                         "found '%.*s' in an option, expected a `param`%s", TT__SHOW(name),
+                                         tt__suggest_text(&near));
+        }
+    }
+    return TT_OK;
+}
 
-static const struct {
-    const char *word;
-    tt_status (*read)(tt__reader *r, tt__span rest);
-    times times; /* OF_LAUNCH: once for each kernel and the reference */
-    need need;
-    const char *form;
-} keywords[] = {
-    {"kernel", read_kernel, OFTEN, REQUIRED, "kernel NAME"},
-    {"op", read_op, ONCE, REQUIRED, "op NAME"},
-    {"param", read_param, OFTEN, OPTIONAL, "param NAME VALUE ... [as template]"},
-    {"runtime", read_runtime, OFTEN, OPTIONAL, "runtime NAME VALUE ..."},
-    {"derived", read_derived, OFTEN, OPTIONAL, "derived NAME EXPRESSION"},
-    {"let", read_derived, OFTEN, OPTIONAL, "let NAME EXPRESSION"},
-    {"where", read_where, OFTEN, OPTIONAL, "where EXPRESSION"},
-    {"block", tt__read_dims, OF_LAUNCH, REQUIRED, "block EXPRESSION, ..."},
-    {"grid", tt__read_dims, OF_LAUNCH, REQUIRED, "grid EXPRESSION, ..."},
-    {"cluster", tt__read_dims, OF_LAUNCH, OPTIONAL, "cluster EXPRESSION, ..."},
-    {"shared", tt__read_shared, OF_LAUNCH, OPTIONAL, "shared EXPRESSION"},
-    {"args", tt__read_args, OF_LAUNCH, REQUIRED, "args dst, src, TYPE EXPRESSION, ..."},
-    {"when", tt__read_when, OF_LAUNCH, OPTIONAL, "when EXPRESSION"},
-    {"repeat", tt__read_repeat, OF_LAUNCH, OPTIONAL, "repeat EXPRESSION [as NAME]"},
-    {"swap", tt__read_swap, OF_LAUNCH, OPTIONAL, "swap BUFFER BUFFER"},
-    {"launch", tt__read_launch, OF_LAUNCH, OPTIONAL, "launch early|cooperative"},
-    {"tensormap", tt__read_tensormap, OFTEN, OPTIONAL, "tensormap NAME BUFFER (DIMENSIONS) box (SIZES)"},
-    {"default", read_default, ONCE, OPTIONAL, "default NAME=VALUE ..."}, /* needed if there are parameters */
-    {"include", read_include, OFTEN, OPTIONAL, "include FOLDER"},
-    {"options", read_options, OFTEN, OPTIONAL, "options -OPTION ..."},
-    {"maxrregcount", read_max_regs, ONCE, OPTIONAL, "maxrregcount EXPRESSION"},
-    {"problem", tt__read_problem, OFTEN, DECLARES, "problem NAME VALUE"},
-    {"type", tt__read_type, OFTEN, DECLARES, "type NAME TYPE ..."},
-    {"buffer", tt__read_buffer, OFTEN, DECLARES, "buffer NAME TYPE LENGTH in|out|inout|scratch [DATA]"},
-    {"constant", tt__read_constant, OFTEN, DECLARES, "constant NAME TYPE LENGTH [DATA]"},
-    {"scalar", tt__read_scalar, OFTEN, DECLARES, "scalar NAME TYPE VALUE"},
-    {"reference", tt__read_aside, OFTEN, DECLARES, "reference KERNEL | reference default"},
-    {"verify", tt__read_aside, ONCE, DECLARES, "verify KERNEL"},
-    {"data", tt__read_aside, OFTEN, DECLARES, "data KERNEL"},
-    {"per", tt__read_per, ONCE, DECLARES, "per configuration"},
-    {"limit", tt__read_limit, ONCE, DECLARES, "limit NUMBER"},
-    {"expect", tt__read_expect, OFTEN, DECLARES, "expect BUFFER FILE"},
-    {"tolerance", tt__read_tolerance, OFTEN, DECLARES,
-     "tolerance [BUFFER] abs NUMBER rel NUMBER scale NUMBER"},
-    {"metric", tt__read_metric, OFTEN, DECLARES, "metric NAME EXPRESSION"},
-    {"objective", tt__read_objective, ONCE, DECLARES, "objective minimize|maximize METRIC"},
-    {"require", tt__read_require, OFTEN, DECLARES, "require EXPRESSION"},
-    {"macros", tt__read_macros, ONCE, DECLARES, "macros variables"},
-    {"shape", tt__read_shape, ONCE, DECLARES, "shape VARIABLE ..."},
-    {"near", tt__read_near, OFTEN, DECLARES, "near VARIABLE WEIGHT [same]"},
-    {"batch", tt__read_batch, ONCE, DECLARES, "batch VARIABLE"},
-    {"moves", tt__read_moves, ONCE, DECLARES, "moves bytes | moves ROWS, COLUMNS, LEADING_DIMENSION"},
-    {"sample", tt__read_sample, OFTEN, DECLARES, "sample VARIABLE=VALUE ..."},
-    {"prefer", tt__read_prefer, ONCE, DECLARES, "prefer TEMPLATE ..."},
-    {"defines", read_defines, ONCE, OPTIONAL, "defines OPERATION ..."},
-};
+/* `reference default`: the launches that are tuned, which other code makes with the default configuration. */
+static void take_default_reference(tt__template *t) {
+    tt__aside *reference = &t->own->asides[TT__REFERENCE];
+    if (!t->own->by_default)
+        return;
+    reference->n = t->n_passes;
+    reference->symbols = t->symbols;
+    memcpy(reference->launches, t->passes, sizeof reference->launches);
+}
+
+static tt_status end_operation(tt__template *t) {
+    TT_TRY(check_options(t));
+    if (!t->own)
+        return TT_OK;
+    move_constants(t->own);
+    take_default_reference(t);
+    TT_TRY(mark_by_config(t));
+    TT_TRY(add_index_launches(t));
+    TT_TRY(t->n_defines ? TT_OK : check_own(t));
+    t->operation = t->own;
+    if (!t->n_defines)
+        tt__copy(t->op, sizeof t->op, t->kernel);
+    return TT_OK;
+}
+
+tt_status tt__annotation_resolve(tt__template *t) {
+    TT_TRY(check_names(t));
+    return find_operands(t);
+}
+
+/* ---- The lines ----------------------------------------------------------------------------------------- */
 
 /* The line of each keyword; 0: not seen yet. */
 typedef struct seen {
-    int line[TT__COUNT(keywords)];
+    int line[2 * TT__KEYWORDS_MAX];
 } seen;
+
+static size_t n_keywords(void) {
+    return tt__n_kernel_keywords + tt__n_operation_keywords;
+}
+
+static const tt__keyword *keyword(size_t k) {
+    return k < tt__n_kernel_keywords ? &tt__kernel_keywords[k]
+                                     : &tt__operation_keywords[k - tt__n_kernel_keywords];
+}
+
+static bool is_keyword(size_t k, const char *word) {
+    return strcmp(keyword(k)->word, word) == 0;
+}
 
 /* A new kernel or the reference begins. The previous launch must be complete, and its keywords may appear
  * again. The lines of the first launch may stand before its name. */
 static tt_status end_launch(const tt__reader *r, seen *seen, bool last) {
     const char *name = r->launch == &r->t->passes[0] ? NULL : r->symbol;
-    for (size_t k = 0; k < TT__COUNT(keywords); k++) {
-        bool of_launch = keywords[k].times == OF_LAUNCH;
-        bool missing = !seen->line[k] && keywords[k].need == REQUIRED && (last || of_launch);
+    for (size_t k = 0; k < n_keywords(); k++) {
+        bool of_launch = keyword(k)->times == TT__OF_LAUNCH;
+        bool missing = !seen->line[k] && keyword(k)->need == TT__REQUIRED && (last || of_launch);
         if (missing && (name || !last) && of_launch)
             return tt__template_fail(r->t->path, r->launch->line, r->launch->column,
                                      "no `%s` annotation behind `%s`, expected a line: //@ %s",
-                                     keywords[k].word, name ? name : r->t->kernel, keywords[k].form);
+                                     keyword(k)->word, name ? name : r->t->kernel, keyword(k)->form);
         if (missing)
             return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", r->t->path,
-                            keywords[k].word, keywords[k].form);
+                            keyword(k)->word, keyword(k)->form);
         if (of_launch)
             seen->line[k] = 0;
     }
     return TT_OK;
 }
 
-/* The index of a keyword; TT__COUNT(keywords): it is none. */
-static size_t find_keyword(tt__span word) {
+/* The index of a keyword; n_keywords(): it is none. */
+static size_t find_keyword(tt__slice word) {
     size_t k = 0;
-    while (k < TT__COUNT(keywords) && !tt__span_is(word, keywords[k].word))
+    while (k < n_keywords() && !tt__slice_is(word, keyword(k)->word))
         k++;
     return k;
 }
 
-static tt_status fail_keyword(tt__reader *r, tt__span word) {
+static tt_status fail_keyword(tt__reader *r, tt__slice word) {
     tt__suggest near = tt__suggest_for(word.at, word.n);
-    for (size_t k = 0; k < TT__COUNT(keywords); k++)
-        tt__suggest_try(&near, keywords[k].word);
+    for (size_t k = 0; k < n_keywords(); k++)
+        tt__suggest_try(&near, keyword(k)->word);
     return FAIL(r, word.at, "unknown annotation '%.*s'%s", SHOW(word), tt__suggest_text(&near));
 }
 
-static bool begins_launch(tt_status (*read)(tt__reader *r, tt__span rest), tt__span rest) {
-    return read == read_kernel || (read == tt__read_aside && !tt__span_is(rest, "default"));
+static bool begins_launch(size_t k, tt__slice rest) {
+    bool aside = false;
+    for (int role = 0; role < TT__ROLE_COUNT; role++)
+        aside |= is_keyword(k, tt__roles[role]);
+    return is_keyword(k, "kernel") || (aside && !tt__slice_is(rest, "default"));
 }
 
 /* Only after a name is the rest of a line a remark. */
-static tt_status check_end(tt__reader *r, tt__span rest, tt_status (*read)(tt__reader *r, tt__span rest)) {
+static tt_status check_end(tt__reader *r, tt__slice rest, size_t k) {
     if (rest.at[rest.n - 1] == '\\')
         return FAIL(
             r, rest.at + rest.n - 1,
             "an annotation ends with its line, and a backslash makes the next line a comment: write all "
             "in one line");
-    for (size_t i = 0; i + 1 < rest.n && !begins_launch(read, rest) && read != read_op; i++)
+    for (size_t i = 0; i + 1 < rest.n && !begins_launch(k, rest) && !is_keyword(k, "op"); i++)
         if ((i == 0 || tt__is_blank(rest.at[i - 1])) && rest.at[i] == '/' && strchr("/*", rest.at[i + 1]))
             return FAIL(r, rest.at + i,
                         "found '%.2s', but no comment may follow in the line of an annotation (and / divides "
@@ -415,37 +548,50 @@ static tt_status check_end(tt__reader *r, tt__span rest, tt_status (*read)(tt__r
     return TT_OK;
 }
 
-static tt_status read_annotation(tt__reader *r, seen *seen, tt__span rest) {
-    tt__span word = tt__take_word(&rest);
+/* The template's own operation. */
+static tt_status declare_operation(tt__template *t) {
+    if (t->own)
+        return TT_OK;
+    t->own = calloc(1, sizeof *t->own);
+    if (!t->own)
+        return tt__fail_memory(sizeof *t->own);
+    t->own->t = t;
+    t->own->objective = -1;
+    t->own->tile[0] = -1;
+    return TT_OK;
+}
+
+static tt_status read_annotation(tt__reader *r, seen *seen, tt__slice rest) {
+    tt__slice word = tt__take_word(&rest);
     const size_t k = find_keyword(word);
     if (word.n == 0)
         return FAIL(r, word.at, "an empty annotation, expected a keyword after //@");
-    if (k == TT__COUNT(keywords))
+    if (k == n_keywords())
         return fail_keyword(r, word);
-    r->keyword = keywords[k].word;
+    r->keyword = keyword(k)->word;
     if (rest.n == 0)
-        return FAIL(r, word.at, "`%s` stands alone, expected: %s", r->keyword, keywords[k].form);
-    TT_TRY(check_end(r, rest, keywords[k].read));
-    if (seen->line[k] && keywords[k].times != OFTEN)
+        return FAIL(r, word.at, "`%s` stands alone, expected: %s", r->keyword, keyword(k)->form);
+    TT_TRY(check_end(r, rest, k));
+    if (seen->line[k] && keyword(k)->times != TT__OFTEN)
         return FAIL(r, word.at, "a second `%s`, the first is in line %d", r->keyword, seen->line[k]);
     bool first = r->t->n_passes == 0 && r->launch == &r->t->passes[0]; /* nothing has begun */
-    if (!first && begins_launch(keywords[k].read, rest))
+    if (!first && begins_launch(k, rest))
         TT_TRY(end_launch(r, seen, false));
     seen->line[k] = r->line;
-    if (keywords[k].need == DECLARES)
-        TT_TRY(tt__declare_operation(r->t));
-    return keywords[k].read(r, rest);
+    if (keyword(k)->need == TT__DECLARES)
+        TT_TRY(declare_operation(r->t));
+    return keyword(k)->read(r, rest);
 }
 
-/* Exceptions from REQUIRED: a file with `defines` needs no kernel, one with its own operation needs no op,
- * and one without parameters needs no default. */
+/* Exceptions from TT__REQUIRED: a file with `defines` needs no kernel, one with its own operation needs no
+ * op, and one without parameters needs no default. */
 static void mark_present(const tt__template *t, seen *seen) {
-    for (size_t k = 0; k < TT__COUNT(keywords); k++) {
-        bool no_op = keywords[k].read == read_op && t->own;
-        bool no_kernel = keywords[k].read == read_kernel && t->n_defines;
+    for (size_t k = 0; k < n_keywords(); k++) {
+        bool no_op = is_keyword(k, "op") && t->own;
+        bool no_kernel = is_keyword(k, "kernel") && t->n_defines;
         if ((no_op || no_kernel) && !seen->line[k])
             seen->line[k] = 1;
-        if (keywords[k].read == read_default && t->n_params == 0 && !seen->line[k])
+        if (is_keyword(k, "default") && t->n_params == 0 && !seen->line[k])
             seen->line[k] = 1;
     }
 }
@@ -473,7 +619,7 @@ static const char *text_of(const tt__template *t) {
 typedef struct course {
     tt__cxx_lines lines;
     const char *resume; /* where this file goes on after a header; NULL: in no header */
-    tt__span header;    /* its name */
+    tt__slice header;   /* its name */
     int header_line;
     int n_ifs, if_line; /* open conditions, and where the outermost begins */
 } course;
@@ -487,15 +633,15 @@ static void follow_header(course *c, const tt__reader *r) {
         c->resume && strncmp(at, directive, strlen(directive)) == 0 ? memchr(at, '"', c->lines.n) : NULL;
     c->header_line++;
     if (name) {
-        c->header = (tt__span){name + 1, strcspn(name + 1, "\"\n")};
+        c->header = (tt__slice){name + 1, strcspn(name + 1, "\"\n")};
         c->header_line = atoi(at + strlen(directive)) - 1;
     }
 }
 
-static void follow_conditions(course *c, const tt__reader *r, tt__span line) {
+static void follow_conditions(course *c, const tt__reader *r, tt__slice line) {
     if (c->lines.inside != TT__CXX_CODE || line.n == 0 || *line.at != '#')
         return;
-    line = tt__trim((tt__span){line.at + 1, line.n - 1});
+    line = tt__trim((tt__slice){line.at + 1, line.n - 1});
     if (line.n > 1 && strncmp(line.at, "if", 2) == 0 && c->n_ifs++ == 0)
         c->if_line = r->line;
     else if (line.n > 4 && strncmp(line.at, "endif", 5) == 0 && c->n_ifs > 0)
@@ -503,7 +649,7 @@ static void follow_conditions(course *c, const tt__reader *r, tt__span line) {
 }
 
 /* A line that has the form of an annotation, in a place where none counts. */
-static tt_status fail_place(const course *c, tt__reader *r, const char *at, tt__span word) {
+static tt_status fail_place(const course *c, tt__reader *r, const char *at, tt__slice word) {
     static const char *const why[] = {
         [TT__CXX_CODE] = NULL,
         [TT__CXX_COMMENT] = "is in the comment that begins in",
@@ -519,7 +665,7 @@ static tt_status fail_place(const course *c, tt__reader *r, const char *at, tt__
         return tt__template_fail(header, c->header_line, tt__read_column(r, at),
                                  "`//@ %.*s` is in a header, where no annotation counts: move it to %s",
                                  SHOW(word), r->t->path);
-    if (at != tt__trim((tt__span){l->at, l->n}).at)
+    if (at != tt__trim((tt__slice){l->at, l->n}).at)
         return FAIL(
             r, at,
             "`//@ %.*s` stands behind something else, and does not count there: give it a line of its own",
@@ -533,22 +679,22 @@ static tt_status fail_place(const course *c, tt__reader *r, const char *at, tt__
 }
 
 /* Doxygen writes //@{ and //@}. */
-static bool is_of_doxygen(tt__span rest) {
+static bool is_of_doxygen(tt__slice rest) {
     return rest.n && (*rest.at == '{' || *rest.at == '}');
 }
 
 static tt_status read_line(course *c, tt__reader *r, seen *seen) {
     const tt__cxx_lines *l = &c->lines;
-    tt__span line = tt__trim((tt__span){l->at, l->n});
+    tt__slice line = tt__trim((tt__slice){l->at, l->n});
     const bool first = line.n >= 3 && memcmp(line.at, "//@", 3) == 0;
     const char *at = first ? line.at : l->comment;
     follow_conditions(c, r, line);
     if (!at || strncmp(at, "//@", 3) != 0)
         return TT_OK;
-    tt__span rest = tt__trim((tt__span){at + 3, line.n - (size_t)(at - line.at) - 3}), word = rest;
+    tt__slice rest = tt__trim((tt__slice){at + 3, line.n - (size_t)(at - line.at) - 3}), word = rest;
     word = tt__take_word(&word);
     const bool counts = first && !c->resume && l->inside == TT__CXX_CODE;
-    if ((!counts || c->n_ifs) && find_keyword(word) < TT__COUNT(keywords))
+    if ((!counts || c->n_ifs) && find_keyword(word) < n_keywords())
         return fail_place(c, r, at, word);
     return counts && !is_of_doxygen(rest) ? read_annotation(r, seen, rest) : TT_OK;
 }
@@ -570,37 +716,37 @@ tt_status tt__annotation_read(tt__template *t) {
         r.line += !c.resume;
     }
     mark_present(t, &seen);
-    for (size_t k = 0; k < TT__COUNT(keywords); k++)
-        if (!seen.line[k] && keywords[k].read == read_default)
+    for (size_t k = 0; k < n_keywords(); k++)
+        if (!seen.line[k] && is_keyword(k, "default"))
             return tt__fail(TT_E_TEMPLATE, "%s: no `%s` annotation, expected a line: //@ %s", t->path,
-                            keywords[k].word, keywords[k].form);
+                            keyword(k)->word, keyword(k)->form);
     TT_TRY(end_launch(&r, &seen, true));
-    return tt__annotation_end_operation(t);
+    return end_operation(t);
 }
 
 /* Does a comment look like an annotation? Documentation has `@param NAME` too, which prose follows. */
-static bool looks_meant(tt__span comment, tt__span *word) {
+static bool looks_meant(tt__slice comment, tt__slice *word) {
     const size_t third = comment.n > 2 && strchr("/!", comment.at[2]) ? 1 : 0;
-    tt__span rest = {comment.at + 2 + third, comment.n - 2 - third}, start = tt__trim(rest);
+    tt__slice rest = {comment.at + 2 + third, comment.n - 2 - third}, start = tt__trim(rest);
     if (start.n == 0 || *start.at != '@' || (!third && start.at == rest.at))
         return false;
-    start = (tt__span){start.at + 1, start.n - 1};
+    start = (tt__slice){start.at + 1, start.n - 1};
     rest = start;
     *word = tt__take_word(&rest);
-    if (find_keyword(*word) == TT__COUNT(keywords))
+    if (find_keyword(*word) == n_keywords())
         return false;
-    if (word->at > start.at || !tt__span_is(*word, "param"))
+    if (word->at > start.at || !tt__slice_is(*word, "param"))
         return true;
     tt__take_word(&rest);
-    tt__span value = tt__take_word(&rest);
+    tt__slice value = tt__take_word(&rest);
     return value.n == 0 || tt__is_integer(value.at, value.n) || tt__is_real(value.at, value.n);
 }
 
 tt_status tt__annotation_lookalikes(tt__str *out, const tt__template *t) {
     tt__reader r = {.t = (tt__template *)t, .line = 1}; /* only its position changes */
     course c = {.lines.source = text_of(t)};
-    for (tt__span word; tt__cxx_next_line(&c.lines); r.line += !c.resume) {
-        const tt__span line = tt__trim((tt__span){c.lines.at, c.lines.n});
+    for (tt__slice word; tt__cxx_next_line(&c.lines); r.line += !c.resume) {
+        const tt__slice line = tt__trim((tt__slice){c.lines.at, c.lines.n});
         follow_header(&c, &r);
         if (!c.resume && c.lines.inside == TT__CXX_CODE && c.lines.comment == line.at &&
             looks_meant(line, &word))

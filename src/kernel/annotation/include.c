@@ -27,32 +27,32 @@ enum { FOLDERS_MAX = 8 };
 typedef struct expansion {
     tt__str *out;
     size_t n_folders;
-    tt__span folders[FOLDERS_MAX]; /* of `//@ include` lines */
+    tt__slice folders[FOLDERS_MAX]; /* of `//@ include` lines */
     size_t n_once;
     char **once; /* real paths */
 } expansion;
 
 /* Takes the word if it is next. */
-static bool take_word(tt__span *rest, const char *word) {
+static bool take_word(tt__slice *rest, const char *word) {
     size_t n = strlen(word);
     *rest = tt__trim(*rest);
     if (rest->n < n || memcmp(rest->at, word, n) != 0 || (rest->n > n && tt__is_word_char(rest->at[n])))
         return false;
-    *rest = tt__trim((tt__span){rest->at + n, rest->n - n});
+    *rest = tt__trim((tt__slice){rest->at + n, rest->n - n});
     return true;
 }
 
 /* Finds what follows `#DIRECTIVE`. False if the line is not one. */
-static bool is_directive(tt__span line, const char *word, tt__span *operand) {
+static bool is_directive(tt__slice line, const char *word, tt__slice *operand) {
     *operand = tt__trim(line);
     if (!operand->n || *operand->at != '#')
         return false;
-    *operand = (tt__span){operand->at + 1, operand->n - 1};
+    *operand = (tt__slice){operand->at + 1, operand->n - 1};
     return take_word(operand, word);
 }
 
-static bool is_pragma_once(tt__span line) {
-    tt__span rest;
+static bool is_pragma_once(tt__slice line) {
+    tt__slice rest;
     return is_directive(line, "pragma", &rest) && take_word(&rest, "once");
 }
 
@@ -122,7 +122,7 @@ out:
 
 /* Looks for the header in a folder, which is relative to that of the file `from`. */
 static tt_status paste(expansion *x, const file *by, int line, const char *name, const file *from,
-                       tt__span folder, bool *pasted) {
+                       tt__slice folder, bool *pasted) {
     const char *slash = strrchr(from->path, '/');
     bool absolute = (folder.n ? *folder.at : *name) == '/';
     tt__str path = {0};
@@ -141,15 +141,15 @@ static tt_status search(expansion *x, const file *by, int line, const char *name
     while (root->by)
         root = root->by;
     if (quoted || *name == '/')
-        TT_TRY(paste(x, by, line, name, by, (tt__span){"", 0}, pasted));
+        TT_TRY(paste(x, by, line, name, by, (tt__slice){"", 0}, pasted));
     for (size_t i = 0; i < x->n_folders && !*pasted && *name != '/'; i++)
         TT_TRY(paste(x, by, line, name, root, x->folders[i], pasted));
     return TT_OK;
 }
 
 /* Handles a line that is an `#include`. */
-static tt_status include(expansion *x, const file *f, int line, int column, tt__span whole,
-                         tt__span operand) {
+static tt_status include(expansion *x, const file *f, int line, int column, tt__slice whole,
+                         tt__slice operand) {
     char close = operand.n && *operand.at == '"' ? '"' : operand.n && *operand.at == '<' ? '>' : '\0';
     const char *end = close ? memchr(operand.at + 1, close, operand.n - 1) : NULL;
     char name[TT__PATH_MAX];
@@ -181,7 +181,7 @@ static size_t mark_length(const char *text) {
 static tt_status expand(expansion *x, const file *f, const char *text) {
     tt__cxx_lines l = {.source = text + mark_length(text)};
     while (tt__cxx_next_line(&l)) {
-        tt__span whole = {l.at, l.n}, operand;
+        tt__slice whole = {l.at, l.n}, operand;
         const bool code = l.inside == TT__CXX_CODE;
         if (code && is_directive(whole, "include", &operand)) {
             TT_TRY(include(x, f, l.number, (int)(operand.at - l.at) + 1, whole, operand));
@@ -203,11 +203,11 @@ static tt_status expand(expansion *x, const file *f, const char *text) {
 static tt_status find_folders(expansion *x, const char *path, const char *text) {
     tt__cxx_lines l = {.source = text + mark_length(text)};
     while (tt__cxx_next_line(&l)) {
-        tt__span line = tt__trim((tt__span){l.at, l.n});
+        tt__slice line = tt__trim((tt__slice){l.at, l.n});
         if (l.inside != TT__CXX_CODE || line.n < 3 || memcmp(line.at, "//@", 3) != 0)
             continue;
-        line = tt__trim((tt__span){line.at + 3, line.n - 3});
-        if (!tt__span_is(tt__take_word(&line), "include") || !line.n)
+        line = tt__trim((tt__slice){line.at + 3, line.n - 3});
+        if (!tt__slice_is(tt__take_word(&line), "include") || !line.n)
             continue;
         if (x->n_folders == FOLDERS_MAX)
             return tt__template_fail(path, l.number, 0, "more than %d `include` lines", FOLDERS_MAX);

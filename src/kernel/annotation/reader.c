@@ -3,6 +3,7 @@
  */
 #include "kernel/annotation/reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -15,48 +16,48 @@ bool tt__is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-tt__span tt__trim(tt__span s) {
+tt__slice tt__trim(tt__slice s) {
     while (s.n && tt__is_blank(*s.at))
-        s = (tt__span){s.at + 1, s.n - 1};
+        s = (tt__slice){s.at + 1, s.n - 1};
     while (s.n && tt__is_blank(s.at[s.n - 1]))
         s.n--;
     return s;
 }
 
-tt__span tt__take_word(tt__span *rest) {
+tt__slice tt__take_word(tt__slice *rest) {
     *rest = tt__trim(*rest);
-    tt__span word = {rest->at, 0};
+    tt__slice word = {rest->at, 0};
     while (word.n < rest->n && !tt__is_blank(word.at[word.n]))
         word.n++;
-    *rest = tt__trim((tt__span){rest->at + word.n, rest->n - word.n});
+    *rest = tt__trim((tt__slice){rest->at + word.n, rest->n - word.n});
     return word;
 }
 
-bool tt__take_item(tt__span *item, tt__span *rest) {
+bool tt__take_item(tt__slice *item, tt__slice *rest) {
     if (!rest->at)
         return false;
     int depth = 0;
     size_t n = 0;
     for (; n < rest->n && (rest->at[n] != ',' || depth > 0); n++)
         depth += (rest->at[n] == '(') - (rest->at[n] == ')');
-    *item = tt__trim((tt__span){rest->at, n});
-    *rest = n < rest->n ? (tt__span){rest->at + n + 1, rest->n - n - 1} : (tt__span){NULL, 0};
+    *item = tt__trim((tt__slice){rest->at, n});
+    *rest = n < rest->n ? (tt__slice){rest->at + n + 1, rest->n - n - 1} : (tt__slice){NULL, 0};
     return true;
 }
 
-bool tt__span_is(tt__span s, const char *word) {
+bool tt__slice_is(tt__slice s, const char *word) {
     return tt__word_is(s.at, s.n, word);
 }
 
-size_t tt__take_until(tt__span *before, tt__span *rest, const char *const *words, size_t n) {
+size_t tt__take_until(tt__slice *before, tt__slice *rest, const char *const *words, size_t n) {
     *before = *rest;
-    for (tt__span left = *rest; left.n > 0;) {
-        const tt__span word = tt__take_word(&left);
+    for (tt__slice left = *rest; left.n > 0;) {
+        const tt__slice word = tt__take_word(&left);
         for (size_t k = 0; k < n; k++)
-            if (tt__span_is(word, words[k])) {
+            if (tt__slice_is(word, words[k])) {
                 const size_t length = (size_t)(word.at - rest->at);
-                *before = tt__trim((tt__span){rest->at, length});
-                *rest = (tt__span){word.at, rest->n - length};
+                *before = tt__trim((tt__slice){rest->at, length});
+                *rest = (tt__slice){word.at, rest->n - length};
                 return k;
             }
     }
@@ -64,7 +65,7 @@ size_t tt__take_until(tt__span *before, tt__span *rest, const char *const *words
     return n;
 }
 
-tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {
+tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__slice s) {
     if (s.n == 0)
         return FAIL(r, s.at, "`%s` has an empty expression", r->keyword);
     out->line = r->line;
@@ -72,8 +73,8 @@ tt_status tt__read_expr(tt__reader *r, tt__expr *out, tt__span s) {
     return tt__template_keep(r->t, &out->text, s.at, s.n);
 }
 
-tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest) {
-    tt__span name = tt__take_word(&rest);
+tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__slice rest) {
+    tt__slice name = tt__take_word(&rest);
     if (!tt__is_word(name.at, name.n))
         return FAIL(r, name.at, "found '%.*s', expected a name", SHOW(name));
     if (name.n >= size)
@@ -83,7 +84,7 @@ tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__span rest) {
 }
 
 /* How far the arguments of a template reach that open at `at`; 0: they do not end. */
-static size_t template_arguments(tt__span s, size_t at) {
+static size_t template_arguments(tt__slice s, size_t at) {
     int angles = 0, parens = 0;
     for (size_t i = at; i < s.n; i++) {
         parens += (s.at[i] == '(') - (s.at[i] == ')');
@@ -94,7 +95,7 @@ static size_t template_arguments(tt__span s, size_t at) {
     return 0;
 }
 
-tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name, tt__span rest) {
+tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name, tt__slice rest) {
     size_t start = 0, n = 0; /* of the plain name; of what is read */
     for (;; n += 2, start = n) {
         while (n < rest.n && tt__is_word_char(rest.at[n]))
@@ -102,7 +103,7 @@ tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name
         if (n + 1 >= rest.n || rest.at[n] != ':' || rest.at[n + 1] != ':')
             break;
     }
-    tt__span last = {rest.at + start, n - start};
+    tt__slice last = {rest.at + start, n - start};
     if (n < rest.n && rest.at[n] == '<') {
         n = template_arguments(rest, n);
         if (!n)
@@ -122,7 +123,7 @@ tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name
     return TT_OK;
 }
 
-tt_status tt__read_number(tt__reader *r, double *out, tt__span s) {
+tt_status tt__read_number(tt__reader *r, double *out, tt__slice s) {
     char text[40], *end = text;
     if (s.n > 0 && s.n < sizeof text) {
         tt__copy(text, s.n + 1, s.at);
@@ -141,7 +142,7 @@ static bool is_taken(const char *by, const char *name, const char **other) {
     return true;
 }
 
-tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest) {
+tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__slice rest) {
     TT_TRY(tt__read_name(r, out, size, rest));
     bool common = strcmp(r->keyword, "problem") == 0 && /* operations may declare these two themselves */
                   (strcmp(out, "elem_size") == 0 || strcmp(out, "align") == 0);
@@ -167,4 +168,33 @@ tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__span rest
         return FAIL(r, rest.at, "%s differs only in capitals from %s, which is %s: choose another name", out,
                     other, taken);
     return taken ? FAIL(r, rest.at, "%s is %s, choose another name", out, taken) : TT_OK;
+}
+
+const char *tt__type_meant(tt__slice word) {
+    static const char *const names[][2] = {{"float", "f32"},    {"double", "f64"},   {"half", "f16"},
+                                           {"int", "i32"},      {"unsigned", "u32"}, {"long", "i64"},
+                                           {"char", "i8"},      {"short", "i16"},    {"int8_t", "i8"},
+                                           {"uint8_t", "u8"},   {"int16_t", "i16"},  {"uint16_t", "u16"},
+                                           {"int32_t", "i32"},  {"uint32_t", "u32"}, {"int64_t", "i64"},
+                                           {"uint64_t", "u64"}, {"size_t", "u64"},   {"__half", "f16"}};
+    for (size_t i = 0; i < TT__COUNT(names); i++)
+        if (tt__slice_is(word, names[i][0]))
+            return names[i][1];
+    return NULL;
+}
+
+tt_status tt__take_lanes(tt__reader *r, tt__slice *word, int *lanes) {
+    enum { LANES_MAX = 4096 };
+    size_t n = word->n;
+    *lanes = 1;
+    while (n > 0 && tt__is_digit(word->at[n - 1]))
+        n--;
+    if (n < 2 || n == word->n || word->at[n - 1] != 'x')
+        return TT_OK;
+    *lanes = word->n - n < 5 ? atoi(word->at + n) : 0;
+    if (*lanes < 1 || *lanes > LANES_MAX)
+        return FAIL(r, word->at + n, "%.*s of a type, expected 1 to %d", (int)(word->n - n), word->at + n,
+                    LANES_MAX);
+    word->n = n - 1;
+    return TT_OK;
 }

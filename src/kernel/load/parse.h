@@ -24,4 +24,8 @@ tt_status tt__template_take_default(tt__template *t);
  * outlive it. TT_E_INVALID: it declares other variables, buffers or scalars. */
 tt_status tt__template_adopt(tt__template *t, const tt__template *of, const char *name);
 
+/* Appends a line for each parameter that nothing but its own line names, and each buffer that no kernel gets.
+ */
+tt_status tt__template_unused(tt__str *out, const tt__template *t);
+
 #endif

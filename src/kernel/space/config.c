@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "code/cubin.h"
 #include "code/nvrtc.h"
-#include "kernel/annotation/index.h"
+#include "kernel/annotation/annotation.h"
 #include "kernel/expression/expr.h"
 
 #define BLANKS " \t"

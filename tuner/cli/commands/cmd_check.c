@@ -19,7 +19,6 @@
 #include "gpu/kernel.h"
 #include "kernel/annotation/annotation.h"
 #include "kernel/load/builtin.h"
-#include "kernel/load/code.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
@@ -347,7 +346,7 @@ static tt_status compile(examined *e) {
 static tt_status open_examined(examined *e, const tt__cli_args *args, const char *path) {
     *e = (examined){.compile_timeout_s = args->compile_timeout_s};
     TT_TRY(tt__template_load(&e->t, path));
-    TT_TRY(tt__code_unused(&e->warnings, e->t));
+    TT_TRY(tt__template_unused(&e->warnings, e->t));
     TT_TRY(tt__annotation_lookalikes(&e->warnings, e->t));
     TT_TRY(choose_problem(&e->p, e->t, args));
     TT_TRY(choose_gpu(&e->gpu, args));
