@@ -62,7 +62,7 @@ for line in shown.strip().splitlines():
 known, shown = {"": main}, 0
 for page in "README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/faq.md", "docs/study.md", "examples/README.md":
     text = open(f"{root}/{page}", encoding="utf-8").read()
-    for line in "".join(re.findall(r"^```(?:sh|console)?\n(.*?)^```", text, re.M | re.S)).splitlines():
+    for line in "".join(block for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S) if language in ("sh", "console")).splitlines():
         line = re.match(r"(?:\$ )?(?:build/)?tune +((?:[^#]|#\S)*)", line)
         if not line or line[0].startswith("tune:"):
             continue
