@@ -12,6 +12,7 @@
 #include "bench/strategies.h"
 #include "kernel/load/set.h"
 #include "tuner/measure/stats.h"
+#include "tuner/strategy/surrogate.h"
 
 /* Goals: the fastest's time over a configuration's. */
 static const double near = 0.95, goal = 0.99;

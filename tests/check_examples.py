@@ -154,10 +154,10 @@ times = list(WORDS)[int(constant("tuner/session/session.c", r"standard_patience 
 says("docs/search.md", f"it ends from {least} trials on, after {times} times as many")
 says("docs/search.md", f"| `quick` | {quick} |")
 says("docs/search.md", f"| `standard` (default) | {least} to {usual}; {short} without a cost model, where the best takes less than {below} us |")
-finals = (root / "tuner/search/schedule.c").read_text(encoding="utf-8")
+finals = (root / "tuner/search/search.c").read_text(encoding="utf-8")
 rounds = {name: constant("tuner/backend/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
 stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1, false\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)
-contenders = constant("tuner/search/schedule.h", r"CONTENDERS_MAX = (\d+)")
+contenders = constant("tuner/search/search.h", r"CONTENDERS_MAX = (\d+)")
 _, longer, second, again = (stage[6] for stage in stages)
 longer += f" and {second}" if second != longer else ""
 favourites = constant("tuner/search/pair.c", r"FAVOURITES = (\d+)")
@@ -172,7 +172,7 @@ for at, (least, most, seconds, enter, _, within, *_) in enumerate(stages):
         line = next((x for x in (root / "docs/measuring.md").read_text().splitlines() if x.startswith(row)), "")
         wrong += [] if behind in line else [f"docs/measuring.md, stage {at}: not '{behind}'"]
 if len(stages) != 4:
-    wrong.append(f"tuner/search/schedule.c: {len(stages)} stages found, 4 expected")
+    wrong.append(f"tuner/search/search.c: {len(stages)} stages found, 4 expected")
 if wrong:
     sys.exit("\n".join(wrong))
 print(f"{n} examples")

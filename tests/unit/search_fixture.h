@@ -6,8 +6,8 @@
 #include "kernel/space/space.h"
 #include "space_fixture.h"
 #include "tuner/run/tune.h"
-#include "tuner/search/foresee.h"
-#include "tuner/search/schedule.h"
+#include "tuner/search/pair.h"
+#include "tuner/search/search.h"
 #include "tuner/search/underway.h"
 
 enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8, OPENED_MAX = 8 };

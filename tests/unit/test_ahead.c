@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "search_fixture.h"
+#include "tuner/strategy/surrogate.h"
 
 /* Known configurations are not compiled for the sake of others. */
 static void test_goes_on_with_the_rest(void **state) {
@@ -118,10 +119,10 @@ static void test_expects_the_default(void **state) {
     b.opts.only = only;
     b.opts.n_only = 1;
     assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0, 0}, &some));
-    assert_ok(tt__foresee_search(&b.s, &some));
+    assert_ok(tt__pair_expect(&b.s, &some));
     assert_int_equal(bench_expected(&b), 5 + 1);
     assert_string_equal(bench_expected_config(&b, 5), "C=5 STREAM=1");
-    assert_int_equal(tt__strategy_default(&some.space, SPACE - 1), 0);
+    assert_int_equal(tt__space_default(&some.space, SPACE - 1), 0);
     assert_int_equal(b.backend.n_prepared, 0);
     for (int again = 0; again < 2; again++) {
         assert_ok(tt__search_run(&b.s, &some, "search"));
@@ -159,7 +160,7 @@ static void test_expects(void **state) {
         assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
         for (size_t i = 0; i < 4; i++)
             assert_ok(tt__search_try(&b.s, &some, i));
-        assert_ok(tt__foresee_search(&b.s, &some));
+        assert_ok(tt__pair_expect(&b.s, &some));
         size_t expected = cases[k].trials < SPACE ? cases[k].trials - 4 : SPACE - 4;
         assert_int_equal(bench_expected(&b), expected);
         for (size_t i = 0; i < expected; i++)
@@ -205,7 +206,7 @@ static void test_expects_favourites(void **state) {
         other.t = &of_it;
         assert_int_equal(tt__pair_favourites(&b.s, &other), 0);
         assert_int_equal(some.n_favourites, cases[k].favourites);
-        assert_ok(tt__foresee_search(&b.s, &some));
+        assert_ok(tt__pair_expect(&b.s, &some));
         assert_true(some.space.n > 50);
         const size_t trials = cases[k].trials < some.space.n ? cases[k].trials : some.space.n;
         const size_t all = cases[k].favourites ? cases[k].favourites : trials;

@@ -99,7 +99,7 @@ static void test_the_incumbent_is_in_every_part(void **state) {
             bench_begin_run(&r.b, "measured");
         r.b.call.part = (tt__space_part){k % PARTS, PARTS};
         assert_ok(tt__search_open(&r.b.s, &r.b.f.problem, &tt__no_limits, &r.all));
-        const int64_t at = tt__strategy_member(&r.all.space, r.result.kernel, r.result.config);
+        const int64_t at = tt__space_member(&r.all.space, r.result.kernel, r.result.config);
         assert_true(at != TT__NOTHING);
         assert_int_equal(r.all.known[at], r.b.opts.force ? TT__UNTRIED : TT__TRIED);
         n += r.all.space.n - 1;

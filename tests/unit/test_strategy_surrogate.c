@@ -2,6 +2,7 @@
  * What the default strategy names first: what needs no compile, what is near the best, each template once.
  */
 #include "course_fixture.h"
+#include "tuner/strategy/surrogate.h"
 
 enum { FAVOURITES = 38 };
 
@@ -89,7 +90,7 @@ static void test_cubins(void **state) {
     open_orders(&f);
     size_t *of = calloc(f.space.n, sizeof *of);
     assert_non_null(of);
-    assert_ok(tt__strategy_cubins(&f.space, of));
+    assert_ok(tt__space_cubins(&f.space, of));
     for (size_t i = 0; i < f.space.n; i++)
         for (size_t k = 0; k < f.space.n; k++)
             assert_int_equal(of[i] == of[k], are_siblings(&f, i, k));
@@ -108,7 +109,7 @@ static void test_compiles_less(void **state) {
     size_t *of = calloc(f.space.n, sizeof *of);
     bool *built = calloc(f.space.n, sizeof *built);
     assert_true(of && built);
-    assert_ok(tt__strategy_cubins(&f.space, of));
+    assert_ok(tt__space_cubins(&f.space, of));
     course_play(&c, &f, &tt__strategy_surrogate, 1, 1, TRIALS);
     for (size_t k = 0; k < c.n; k++) {
         n[k >= FREE_UNTIL] += !built[of[c.tried[k]]];

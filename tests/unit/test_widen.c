@@ -99,7 +99,7 @@ static void test_a_sample_has_what_is_stored(void **state) {
             bench_begin_run(&b, "measured");
         assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
         assert_true(some.space.sampled);
-        int64_t at = tt__strategy_member(&some.space, "vast", stored);
+        int64_t at = tt__space_member(&some.space, "vast", stored);
         assert_int_equal(at != TT__NOTHING, k > 0);
         if (k > 0)
             assert_int_equal(some.known[at], k == 1 ? TT__TRIED : TT__UNTRIED);
@@ -132,7 +132,7 @@ static void test_a_timeout_is_in_no_other_part(void **state) {
     for (int k = 0; k < 3; k++) { /* the whole, and two parts */
         b.call.part = (tt__space_part){k ? k - 1 : 0, k ? 2 : 0};
         assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
-        int64_t at = tt__strategy_member(&some.space, "vast", stored);
+        int64_t at = tt__space_member(&some.space, "vast", stored);
         assert_int_equal(at == TT__NOTHING, k > 0);
         if (k == 0)
             assert_int_equal(some.known[at], TT__UNTRIED);
@@ -143,7 +143,7 @@ static void test_a_timeout_is_in_no_other_part(void **state) {
     for (int k = 0; k < 2; k++) {
         b.call.part = (tt__space_part){k, 2};
         assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
-        n_parts += tt__strategy_member(&some.space, "vast", stored) != TT__NOTHING;
+        n_parts += tt__space_member(&some.space, "vast", stored) != TT__NOTHING;
         tt__search_close(&some);
     }
     assert_int_equal(n_parts, 1);
@@ -168,7 +168,7 @@ static void test_a_sample_has_the_winner(void **state) {
     tt__copy(b.s.env.driver, sizeof b.s.env.driver, "590.1");
     bench_begin_run(&b, "measured");
     assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
-    assert_true(tt__strategy_member(&some.space, "vast", stored) != TT__NOTHING);
+    assert_true(tt__space_member(&some.space, "vast", stored) != TT__NOTHING);
     tt__search_close(&some);
     bench_close(&b);
 }

@@ -63,7 +63,7 @@ static void add_neighbour(chosen *all, const tt__candidate *winner, size_t k, in
         char config[TT__CONFIG_MAX];
         choice[k] = (size_t)i;
         tt__config_format(config, winner->t, choice);
-        int64_t index = tt__strategy_member(&all->search->space, winner->t->kernel, config);
+        int64_t index = tt__space_member(&all->search->space, winner->t->kernel, config);
         if (index == TT__NOTHING)
             continue;
         tt__explained *x = add(all, TT__ROLE_NEIGHBOUR, all->search, index);
@@ -81,10 +81,10 @@ static void add_neighbour(chosen *all, const tt__candidate *winner, size_t k, in
 
 static void choose(chosen *all, const tt__search *copy, const tt_result *winner) {
     const tt__search *search = all->search;
-    int64_t at = tt__strategy_member(&search->space, winner->kernel, winner->config);
+    int64_t at = tt__space_member(&search->space, winner->kernel, winner->config);
     if (!add(all, TT__ROLE_WINNER, search, at))
         return;
-    add(all, TT__ROLE_DEFAULT, search, tt__strategy_default(&search->space, (size_t)at));
+    add(all, TT__ROLE_DEFAULT, search, tt__space_default(&search->space, (size_t)at));
     if (copy->space.n && copy->best != TT__NOTHING && strcmp(search->problem.op, copy->problem.op) != 0)
         add(all, TT__ROLE_COPY, copy, copy->best);
     const tt__candidate *c = all->c[0];
@@ -465,7 +465,7 @@ tt_status tt__explain_energy(tt__explanation *e, const tt__session *s, const tt_
     tt__trial trials[2];
     size_t n = 0;
     for (; n < 2 && of[n]; n++) {
-        int64_t at = tt__strategy_member(&search->space, of[n]->kernel, of[n]->config);
+        int64_t at = tt__space_member(&search->space, of[n]->kernel, of[n]->config);
         if (at == TT__NOTHING)
             break;
         c[n] = &search->space.items[at];

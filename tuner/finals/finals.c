@@ -11,7 +11,7 @@
  * slower beyond the noise.
  *
  * **Stages.** To tell those in the lead apart takes many rounds; to drop those behind takes few. So each
- * stage (search/schedule.c) has fewer entrants than the one before, and more rounds. An error falls with the
+ * stage (search/search.c) has fewer entrants than the one before, and more rounds. An error falls with the
  * square root of the number of samples, so the distance from the leader at which an entrant is dropped falls
  * too, from 3 % to 1 %. Times of two stages differ by up to 1 %, as clocks and temperature do. So all that
  * are still in are measured anew, no sample counts for two stages, and stages have different numbers of
@@ -35,7 +35,7 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "tuner/measure/stats.h"
-#include "tuner/search/schedule.h"
+#include "tuner/search/search.h"
 
 const double tt__indistinct = 1.001;
 
@@ -110,11 +110,11 @@ static tt_status find_needed(const tt__session *s, const tt__search *search, int
     tt__winner w;
     bool found;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
-    needed[0] = found ? tt__strategy_member(&search->space, w.kernel, w.config) : TT__NOBODY;
+    needed[0] = found ? tt__space_member(&search->space, w.kernel, w.config) : TT__NOBODY;
     needed[1] =
         search->best == TT__NOTHING
             ? TT__NOBODY
-            : tt__strategy_default(&search->space, (size_t)search->best); /* shows what tuning gained */
+            : tt__space_default(&search->space, (size_t)search->best); /* shows what tuning gained */
     needed[2] = tt__search_anchor(s, search);
     return TT_OK;
 }
@@ -148,7 +148,7 @@ typedef struct earlier {
 
 static tt_status note_earlier(void *user, const tt__trial_row *row) {
     earlier *e = user;
-    int64_t index = tt__strategy_member(&e->search->space, row->kernel, row->config);
+    int64_t index = tt__space_member(&e->search->space, row->kernel, row->config);
     size_t i = 0;
     if (index == TT__NOTHING || !tt__search_passed(e->search, index) || row->trial->status != TT__TRIAL_OK)
         return TT_OK;

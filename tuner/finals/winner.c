@@ -14,7 +14,7 @@
 #include "db/store.h"
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
-#include "tuner/search/schedule.h"
+#include "tuner/search/search.h"
 
 /* ---- Energies -------------------------------------------------------------------------------------------
  */
@@ -395,7 +395,7 @@ static tt_status fill_result(const tt__session *s, const tt__search *search, con
 static double speedup(const tt__search *search, const tt__finals *f, const tt__trial *winner) {
     if (tt__finals_took_part(f, f->at_default))
         return tt__compare_trials(&f->trials[f->at_default], winner).median;
-    int64_t normal = f->at_default == TT__NOBODY ? tt__strategy_default(&search->space, (size_t)search->best)
+    int64_t normal = f->at_default == TT__NOBODY ? tt__space_default(&search->space, (size_t)search->best)
                                                  : TT__NOTHING;
     bool known = normal != TT__NOTHING && search->known[normal] == TT__TRIED &&
                  search->trials[normal].status == TT__TRIAL_OK;

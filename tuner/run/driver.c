@@ -112,8 +112,8 @@ static bool has_failed(const tt__search *search, size_t i) {
 static size_t say_failed_defaults(const tt__session *s, const tt__search *search, tt_result *result) {
     size_t n = 0;
     for (size_t first = 0; first < search->space.n;
-         first = tt__strategy_end_of_template(&search->space, first)) {
-        const int64_t at = tt__strategy_default(&search->space, first);
+         first = tt__space_end_of_template(&search->space, first)) {
+        const int64_t at = tt__space_default(&search->space, first);
         char text[1024];
         if (at == TT__NOTHING || !has_failed(search, (size_t)at))
             continue;

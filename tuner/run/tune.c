@@ -22,7 +22,7 @@
 #include "tuner/measure/measure.h"
 #include "tuner/run/driver.h"
 #include "tuner/run/neighbour.h"
-#include "tuner/search/foresee.h"
+#include "tuner/search/pair.h"
 
 /* ---- Batches ---- */
 
@@ -339,7 +339,7 @@ static tt_status open_replay(tt__session *s) {
 
 static bool while_cuda_starts(void *of, const char *name, tt__gpu *gpu) {
     tuning *t = of;
-    return tt__foresee_first(&t->s, t->ctx, name, gpu);
+    return tt__pair_foresee(&t->s, t->ctx, name, gpu);
 }
 
 static tt_status open_backend(tuning *t) {

@@ -4,12 +4,15 @@
 #include "tuner/search/pair.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
+#include "dispatch/layers.h"
 #include "kernel/space/operation.h"
 #include "tuner/measure/energy.h"
-#include "tuner/search/foresee.h"
 #include "tuner/search/underway.h"
+#include "tuner/strategy/surrogate.h"
 
 static tt__limits limits_of(const tt__session *s, double share) {
     tt__limits limits = tt__limits_of(s->opts, s->end_s, share);
@@ -24,6 +27,37 @@ static tt__limits limits_of(const tt__session *s, double share) {
     if (s->asks && s->opts->replay) /* it wants the recorded winner, in any order of trials */
         limits.patience = 0;
     return limits;
+}
+
+/* Expects the `most` untried configurations that are fastest by the model, and the default of the leading
+ * template, which the finals need. */
+static tt_status expect_best(tt__session *s, const tt__search *search, size_t most) {
+    const tt__space *space = &search->space;
+    tt__cost_model model = {0};
+    size_t n, *order = NULL;
+    tt_status status;
+    TT_GOTO(tt__cost_model_open(&model, space, &s->gpu, &search->problem, NULL));
+    TT_GOTO(tt__strategy_rank(&order, &n, space, search->known, &model));
+    int64_t leading_default = n ? tt__space_default(space, order[0]) : TT__NOTHING;
+    for (size_t i = 0; i < n; i++)
+        if (i < most || (int64_t)order[i] == leading_default)
+            TT_GOTO(tt__expected_later(s->expected, &space->items[order[i]], &search->problem));
+out:
+    free(order);
+    tt__cost_model_close(&model);
+    return status;
+}
+
+tt_status tt__pair_expect(tt__session *s, const tt__search *search) {
+    size_t left = tt__search_left(search);
+    if (!s->expected || left == 0)
+        return TT_OK;
+    if (!tt__search_wants_all(s, search))
+        return expect_best(s, search, search->n_favourites ? search->n_favourites : left);
+    for (size_t i = 0; i < search->space.n; i++)
+        if (search->known[i] == TT__UNTRIED)
+            TT_TRY(tt__expected_later(s->expected, &search->space.items[i], &search->problem));
+    return TT_OK;
 }
 
 size_t tt__pair_favourites(const tt__session *s, const tt__search *search) {
@@ -50,7 +84,7 @@ tt_status tt__pair_open(tt__session *s, const tt__problem *p, double share, tt__
     double since_s = tt__now_s();
     tt_status status = tt__pair_plan(s, p, share, out);
     if (status == TT_OK)
-        status = tt__foresee_search(s, &out->search);
+        status = tt__pair_expect(s, &out->search);
     if (status != TT_OK)
         tt__pair_close(out);
     out->open = status == TT_OK;
@@ -68,4 +102,43 @@ void tt__pair_begin(tt__session *s, tt__pair *both, double share) {
     const tt__limits limits = limits_of(s, share);
     both->search.limits = limits;
     both->copy.limits = tt__limits_of_copy(&limits);
+}
+
+/* ---- While CUDA starts --------------------------------------------------------------------------------- */
+
+static bool find_gpu(tt__session *s, tt_ctx *ctx, const char *name) {
+    pthread_mutex_lock(&ctx->lock);
+    bool known = *name && tt__layers_find_gpu(ctx, name, &s->gpu, &s->gpu_id) == TT_OK;
+    pthread_mutex_unlock(&ctx->lock);
+    return known;
+}
+
+static bool has_winner(const tt__session *s, const tt__problem *p) {
+    tt__winner w;
+    int64_t id;
+    bool found = false;
+    return s->gpu_id >= 0 && tt__store_problem(s->store, p, &id) == TT_OK &&
+           tt__store_winner_get(s->store, s->gpu_id, id, &w, &found) == TT_OK && found;
+}
+
+/* Expects the copy first, and then the problem. */
+static void expect_pair(tt__session *s, const tt__problem *p) {
+    tt__pair both;
+    double since_s = tt__now_s();
+    s->presumed = true;
+    if (tt__pair_plan(s, p, 1 / (double)s->n_problems, &both) == TT_OK &&
+        tt__pair_expect(s, &both.copy) == TT_OK)
+        tt__pair_expect(s, &both.search);
+    tt__pair_close(&both);
+    s->presumed = false;
+    tt__session_phase(s, "expect", p, &since_s);
+}
+
+bool tt__pair_foresee(tt__session *s, tt_ctx *ctx, const char *name, tt__gpu *gpu) {
+    if (!s->expected || !find_gpu(s, ctx, name))
+        return false;
+    *gpu = s->gpu;
+    if (s->opts->force || !has_winner(s, &s->call->problems[0]))
+        expect_pair(s, &s->call->problems[0]);
+    return true;
 }

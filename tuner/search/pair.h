@@ -26,4 +26,24 @@ void tt__pair_close(tt__pair *both);
 /* Their share of the budget starts now. */
 void tt__pair_begin(tt__session *s, tt__pair *both, double share);
 
+/*
+ * Working ahead: decides what idle compilers do in advance. No result depends on it: the strategy counts on
+ * favourites (search.h) even if they are late. A failure is not reported: the same step fails again when its
+ * turn comes.
+ *
+ *   moment                  called by    compiled ahead
+ *   CUDA starts             backend      for the GPU that had this name before: the first problem
+ *   a problem is opened     pair.c       its favourites, its fastest by the model, or all of it
+ *   trials are under way    underway.c   what the strategy will probably name next beside favourites
+ *   finals are measured     driver.c     the next problem, opened early
+ *
+ * Without s->expected nothing is compiled ahead.
+ */
+
+/* Call while CUDA starts. `name` is the probable name of the GPU ("" if unknown). If the context's layers
+ * know it, *gpu gets its description, the first problem is expected for it, and the result is true. */
+bool tt__pair_foresee(tt__session *s, tt_ctx *ctx, const char *name, tt__gpu *gpu);
+/* Expects the configurations of a search that runs later. */
+tt_status tt__pair_expect(tt__session *s, const tt__search *search);
+
 #endif

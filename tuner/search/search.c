@@ -53,7 +53,7 @@ int64_t tt__search_anchor(const tt__session *s, const tt__search *search) {
     if (!s->opts->same_bits || search->space.n == 0)
         return TT__NOTHING;
     if (!s->opts->class_of)
-        return tt__strategy_default(&search->space, 0);
+        return tt__space_default(&search->space, 0);
     int64_t i = (int64_t)search->space.n - 1;
     while (i >= 0 && strcmp(search->space.items[i].config, s->opts->class_of) != 0)
         i--;
@@ -147,13 +147,13 @@ typedef struct takeover {
     int64_t *run_of; /* each configuration's */
     bool collects;   /* in a first pass: */
     tt__space found; /* what a sampled space may lack */
-    size_t at;       /* of tt__strategy_next_member */
+    size_t at;       /* of tt__space_next_member */
 } takeover;
 
 static tt_status collect(takeover *t, const tt__trial_row *row) {
     const tt__template *of = NULL;
     tt__candidate c;
-    for (size_t i = 0; i < t->search->space.n && !of; i = tt__strategy_end_of_template(&t->search->space, i))
+    for (size_t i = 0; i < t->search->space.n && !of; i = tt__space_end_of_template(&t->search->space, i))
         of = strcmp(t->search->space.items[i].t->hash, row->hash) == 0 ? t->search->space.items[i].t : NULL;
     tt_status status =
         of ? tt__space_resolve(&c, of, &t->s->gpu, &t->search->problem, row->config) : TT_E_INVALID;
@@ -177,7 +177,7 @@ static bool ended_alone(const takeover *t) {
     const tt__space *space = &t->search->space;
     bool tried = t->gains.n >= ends_at(t->search, &t->gains);
     for (size_t i = 0, end; i < space->n && tried; i = end) {
-        end = tt__strategy_end_of_template(space, i);
+        end = tt__space_end_of_template(space, i);
         tried = false;
         for (size_t k = i; k < end && !tried; k++)
             tried = t->run_of[k] == t->run_id;
@@ -209,7 +209,7 @@ static tt_status take_over(void *user, const tt__trial_row *row) {
         return TT_OK; /* a shard's sample does not take in what is another's to try again */
     if (t->collects)
         return collect(t, row);
-    const int64_t i = tt__strategy_next_member(&search->space, row->kernel, row->config, &t->at);
+    const int64_t i = tt__space_next_member(&search->space, row->kernel, row->config, &t->at);
     if (i == TT__NOTHING || strcmp(search->space.items[i].t->hash, row->hash) != 0 ||
         search->known[i] != TT__UNTRIED)
         return TT_OK;
@@ -234,7 +234,7 @@ size_t tt__search_templates(const tt__search *search, size_t *n_left_out) {
     size_t n = 0;
     *n_left_out = 0;
     for (size_t i = 0, end; i < search->space.n; i = end, n++) {
-        end = tt__strategy_end_of_template(&search->space, i);
+        end = tt__space_end_of_template(&search->space, i);
         *n_left_out += !tt__search_competed(search, i, end);
     }
     return n;
@@ -334,7 +334,7 @@ double tt__search_best_us(const tt__search *search) {
 static size_t n_unknown(const tt__search *search) {
     size_t n = 0;
     for (size_t i = 0, end; i < search->space.n; i = end) {
-        end = tt__strategy_end_of_template(&search->space, i);
+        end = tt__space_end_of_template(&search->space, i);
         while (i < end && search->known[i] != TT__TRIED)
             i++;
         n += i == end;
@@ -407,7 +407,7 @@ static tt_status add_incumbent(tt__session *s, tt__search *search) {
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
     const tt__template *t = found ? tt__template_set_find(s->templates, w.kernel) : NULL;
     if (!t || strcmp(t->hash, w.hash) != 0 ||
-        tt__strategy_member(&search->space, w.kernel, w.config) != TT__NOTHING)
+        tt__space_member(&search->space, w.kernel, w.config) != TT__NOTHING)
         return TT_OK;
     tt_status status = tt__space_resolve(&c, t, &s->gpu, &search->problem, w.config);
     if (status == TT_OK && search->default_weight == 0)
@@ -590,13 +590,13 @@ tt_status tt__search_insert(tt__search *search, tt__space *found) {
     }
     for (size_t first = 0, end; first < search->space.n; first = end) {
         const tt__template *t = search->space.items[first].t;
-        end = tt__strategy_end_of_template(&search->space, first);
+        end = tt__space_end_of_template(&search->space, first);
         for (size_t i = first; i < end; i++)
             carry(&wide, search, i);
         add_of(&wide, found, t);
     }
     for (size_t i = 0; i < found->n && wide.space.n < n; i++)
-        if (tt__strategy_member(&wide.space, found->items[i].t->kernel, NULL) == TT__NOTHING)
+        if (tt__space_member(&wide.space, found->items[i].t->kernel, NULL) == TT__NOTHING)
             add_of(&wide, found, found->items[i].t);
     free(search->space.items);
     free(search->known);
@@ -658,4 +658,60 @@ void tt__search_progress(const tt__session *s, const tt__search *search, const c
         progress.best_config = best->config;
     }
     s->opts->on_progress(s->opts->user, &progress);
+}
+
+/* ---- The schedule of the finals ------------------------------------------------------------------------ */
+
+const double tt__within_reach = 1.06;
+
+const tt__stage_of_finals tt__stages[TT__STAGES] = {
+    {{7, 7, 0.03, 1, false}, TT__CONTENDERS_MAX, TT__COPIES_MAX, 1.03, 1, 2}, /* the same in every heat */
+    {{9, 21, 0.04, 1, false}, 11, 2, 1.02, 4, 7},
+    {{22, 30, 0.05, 1, false}, 6, 1, 1.01, 4, 15},
+    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1, false}, 0, 0, 0, 3, TT__FINAL_ROUNDS},
+};
+
+const tt__rounds tt__rounds_if_long = {11, 30, 0.16, 1, false};
+
+bool tt__schedule_is_long(const tt__search *search) {
+    return isfinite(search->limits.deadline_s) && search->best != TT__NOTHING &&
+           tt__search_best_us(search) >= TT__LONG_US;
+}
+
+bool tt__search_passed(const tt__search *search, int64_t i) {
+    return search->known[i] == TT__TRIED && search->trials[i].status == TT__TRIAL_OK &&
+           !tt__search_has_other_bits(search, i);
+}
+
+bool tt__search_is_beyond(const tt__search *search, int64_t i, double times) {
+    return search->trials[i].time_us > search->trials[search->best].time_us * times;
+}
+
+/* With n contenders. Launches take a little longer than their times: there is the flush, too. */
+static double last_s(const tt__search *search, size_t n) {
+    static const double slack = 1.5, setup_s = 0.1;
+    enum { BESIDE_US = 60 };
+    const bool is_long = tt__schedule_is_long(search);
+    double launch_s = (tt__search_best_us(search) + BESIDE_US) * 1e-6, sum_s = 0;
+    size_t beside = search->t->operation->moves ? TT__COPIES_MAX : 1; /* the default is at least one */
+    for (size_t i = is_long ? TT__STAGES - 1 : 0; i < TT__STAGES; i++) {
+        const tt__rounds *rounds = is_long ? &tt__rounds_if_long : &tt__stages[i].rounds;
+        const size_t next = tt__stages[i].contenders;
+        if (next > 0 && n <= next)
+            continue;
+        sum_s += fmax(rounds->worth_s, rounds->least * (double)(n + beside) * launch_s);
+        n = next > 0 ? next : n;
+    }
+    return setup_s + slack * sum_s;
+}
+
+size_t tt__schedule_contenders(const tt__search *search, double *expected_s) {
+    const size_t most =
+        tt__schedule_is_long(search) ? tt__stages[TT__STAGES - 2].contenders : TT__CONTENDERS_MAX;
+    size_t n = 0;
+    for (int64_t i = 0; i < (int64_t)search->space.n && n < most; i++)
+        n += tt__search_passed(search, i) && !tt__search_is_beyond(search, i, tt__within_reach);
+    while ((*expected_s = last_s(search, n)) > search->limits.finals_s && n > 1)
+        n--;
+    return n;
 }

@@ -9,7 +9,6 @@
 
 #include "base/str.h"
 #include "kernel/space/space.h"
-#include "tuner/strategy/strategy.h"
 
 /* Rows this many bytes apart share one part of the memory (docs/limits.md). */
 static const int64_t wide_pitch = 131072;
@@ -125,7 +124,7 @@ static void read_tiles(tt__cost_model *m, const tt__space *space, size_t first, 
     if (tt__space_add(&of_row, space->items[first].t, gpu, &row) == TT_OK)
         for (size_t i = first; i < end; i++) {
             const tt__candidate *c = &space->items[i];
-            const int64_t row_at = tt__strategy_next_member(&of_row, c->t->kernel, c->config, &at);
+            const int64_t row_at = tt__space_next_member(&of_row, c->t->kernel, c->config, &at);
             if (row_at != TT__NOTHING)
                 read_tile(&m->geometry[i], c, &of_row.items[row_at], &s);
         }
@@ -269,7 +268,7 @@ static void place(tt__cost_model *m, const tt__space *space) {
         m->coords[i][bytes] = (float)(g->thread_bytes > 0 ? log2(g->thread_bytes) : 0);
     }
     for (size_t first = 0, end; first < space->n; first = end) {
-        end = tt__strategy_end_of_template(space, first);
+        end = tt__space_end_of_template(space, first);
         place_params(m, names, space, first, end);
     }
 }
@@ -291,7 +290,7 @@ tt_status tt__cost_model_open(tt__cost_model *m, const tt__space *space, const t
         read_names(&m->geometry[i], &space->items[i], tt__problem_elem_size(p));
     }
     for (size_t first = 0, end; first < space->n; first = end) {
-        end = tt__strategy_end_of_template(space, first);
+        end = tt__space_end_of_template(space, first);
         read_tiles(m, space, first, end, gpu, p);
         TT_TRY(find_unpadded(m, first, end));
     }

@@ -6,7 +6,7 @@
 #ifndef TT_TUNER_STRATEGY_GP_H
 #define TT_TUNER_STRATEGY_GP_H
 
-#include "tuner/strategy/priors.h"
+#include "tuner/strategy/cost_model.h"
 
 /* Logarithms of times that are far above the best differ less. How slow the slow ones are says little about
  * the fast ones. */
@@ -17,6 +17,19 @@ typedef struct tt__squash {
 /* By n logarithms, at least one, of which half become "slow". Sorts them. */
 tt__squash tt__squash_of(double *log_times, size_t n);
 double tt__squashed(const tt__squash *s, double log_time);
+
+/* What trials elsewhere (of other sizes or GPUs, or of an older text of the kernel) say about the
+ * configurations of a space. Each source of trials has an opinion of every configuration: logarithms of
+ * times, squashed as the search squashes its own. A process guesses what the source has not tried. */
+/* A source with fewer times in the space has no opinion. */
+enum { TT__PRIORS_MAX = 8, TT__PRIOR_TIMES = 8 };
+
+typedef struct tt__priors {
+    size_t n;
+    float *of[TT__PRIORS_MAX]; /* logarithms of times by index in the space; those that are known have a mean
+                                  of 0 */
+    bool *tried[TT__PRIORS_MAX]; /* the others are guesses; part of the same allocation */
+} tt__priors;
 
 enum { TT__GP_ROWS_MAX = 512 }; /* fewer in a large space */
 
@@ -66,5 +79,10 @@ tt_status tt__gp_fit(tt__gp *gp);
 /* Mean and standard deviation of every residual, from the rows with values. Borrowed until the next call with
  * `gp`. */
 void tt__gp_predict(tt__gp *gp, const double **mean, const double **deviation);
+
+/* Adds a source if it has enough times and there is room. `times_us` are by index in the model's space: 0 was
+ * not tried, INFINITY failed. Free `p` with tt__priors_free, also after a failure. */
+tt_status tt__priors_add(tt__priors *p, const tt__cost_model *m, const double *times_us);
+void tt__priors_free(tt__priors *p);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The table of strategies, functions that several of them share, and the two that ignore trials.
+ * The table of strategies, functions that several of them share, and all of them but the surrogate.
  */
 #include "tuner/strategy/strategy.h"
 
@@ -8,17 +8,7 @@
 
 #include "base/random.h"
 #include "base/str.h"
-
-static const tt__strategy *const strategies[] = {
-    &tt__strategy_surrogate,
-    &tt__strategy_model,
-    &tt__strategy_random,
-    &tt__strategy_exhaustive,
-};
-
-const tt__strategy *tt__strategy_at(size_t n) {
-    return n < TT__COUNT(strategies) ? strategies[n] : NULL;
-}
+#include "tuner/strategy/surrogate.h"
 
 bool tt__strategy_modelled(const tt__view *view) {
     return view->space->n > 0 && view->space->items[0].t->operation->moves;
@@ -30,22 +20,6 @@ size_t tt__strategy_window(const tt__strategy *s, const tt__view *view, size_t n
     if (tt__strategy_modelled(view))
         return s->window + n_tried / 4;
     return s->window > n_compilers ? s->window : n_compilers;
-}
-
-tt_status tt__strategy_find(const tt__strategy **out, const char *name) {
-    tt__str names = {0};
-    for (size_t i = 0; i < TT__COUNT(strategies); i++) {
-        if (strcmp(strategies[i]->name, name) == 0) {
-            *out = strategies[i];
-            tt__str_free(&names);
-            return TT_OK;
-        }
-        tt__str_addf(&names, "%s%s", i ? ", " : "", strategies[i]->name);
-    }
-    tt_status status =
-        tt__fail(TT_E_INVALID, "unknown strategy \"%s\": there are %s", name, tt__str_text(&names));
-    tt__str_free(&names);
-    return status;
 }
 
 bool tt__strategy_passed(const tt__view *view, size_t index) {
@@ -88,71 +62,6 @@ static void lower_odds(double *odds, const tt__view *view, size_t first, size_t 
     }
 }
 
-size_t tt__strategy_end_of_template(const tt__space *space, size_t first) {
-    size_t end = first + 1;
-    while (end < space->n && space->items[end].t == space->items[first].t)
-        end++;
-    return end;
-}
-
-/* ---- Cubins -------------------------------------------------------------------------------------------- */
-
-typedef struct built {
-    const tt__template *t;
-    unsigned char choice[TT__PARAMS_MAX]; /* of the compiled parameters; the others are 0 */
-    size_t index;
-} built;
-
-static int by_what_is_built(const void *a, const void *b) {
-    const built *x = a, *y = b;
-    uintptr_t of_x = (uintptr_t)x->t, of_y = (uintptr_t)y->t;
-    int order = memcmp(x->choice, y->choice, sizeof x->choice);
-    return order ? order : (of_x > of_y) - (of_x < of_y);
-}
-
-tt_status tt__strategy_cubins(const tt__space *space, size_t *of) {
-    const size_t n = space->n;
-    built *all = calloc(n ? n : 1, sizeof *all);
-    if (!all)
-        return tt__fail_memory(n * sizeof *all);
-    for (size_t i = 0; i < n; i++) {
-        all[i] = (built){.t = space->items[i].t, .index = i};
-        for (size_t k = 0; k < all[i].t->n_params; k++)
-            all[i].choice[k] = all[i].t->params[k].runtime ? 0 : space->items[i].choice[k];
-    }
-    qsort(all, n, sizeof *all, by_what_is_built);
-    for (size_t i = 0, first = 0; i < n; i++) {
-        if (by_what_is_built(&all[first], &all[i]) != 0)
-            first = i;
-        of[all[i].index] = all[first].index;
-    }
-    free(all);
-    return TT_OK;
-}
-
-/* ---- Members ------------------------------------------------------------------------------------------- */
-
-int64_t tt__strategy_next_member(const tt__space *space, const char *kernel, const char *config, size_t *at) {
-    for (size_t k = 0; k < space->n; k++) {
-        const size_t i = (*at + k) % space->n;
-        if ((config && strcmp(space->items[i].config, config) != 0) ||
-            strcmp(space->items[i].t->kernel, kernel) != 0)
-            continue;
-        *at = i + 1;
-        return (int64_t)i;
-    }
-    return TT__NOTHING;
-}
-
-int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config) {
-    return tt__strategy_next_member(space, kernel, config, &(size_t){0});
-}
-
-int64_t tt__strategy_default(const tt__space *space, size_t of) {
-    const tt__template *t = space->items[of].t;
-    return tt__strategy_member(space, t->kernel, t->default_config);
-}
-
 typedef struct ranked {
     double log_time;
     size_t index;
@@ -192,7 +101,7 @@ void tt__strategy_odds(double *odds, const tt__view *view) {
     if (!failed)
         return;
     for (size_t first = 0, end; first < space->n; first = end) {
-        end = tt__strategy_end_of_template(space, first);
+        end = tt__space_end_of_template(space, first);
         for (size_t k = 0; k <= space->items[first].t->n_params; k++)
             lower_odds(odds, view, first, end, k);
     }
@@ -260,3 +169,142 @@ const tt__strategy tt__strategy_random = {
     .next = next_at_random,
     .close = free,
 };
+
+/* ---- The model ----------------------------------------------------------------------------------------- */
+
+/*
+ * Follows the cost model, corrected by trials. The error of each template and parameter value moves the
+ * prediction of all configurations that share it, and less if it is from few trials. Configurations far from
+ * the best are left out.
+ */
+
+static const double hopeless = 1.25;  /* times the best */
+static const double trust_after = 2;  /* with so many trials, half of a correction counts */
+static const double opinion = 0.002;  /* random by seed, to break ties */
+enum { PASSES = 2, LOOK_AROUND = 8 }; /* every 8th trial is random, because the model may be wrong */
+
+typedef struct guided {
+    uint64_t random;
+    size_t named;
+    double *prior, *predicted, *odds; /* one allocation */
+} guided;
+
+static void close_guided(void *self) {
+    guided *g = self;
+    if (!g)
+        return;
+    free(g->prior);
+    free(g);
+}
+
+static tt_status open_guided(void **self, const tt__view *view, uint64_t seed) {
+    size_t n = view->space->n;
+    guided *g = *self = calloc(1, sizeof *g);
+    if (!g)
+        return tt__fail_memory(sizeof *g);
+    g->random = seed;
+    g->prior = calloc(3 * n, sizeof *g->prior);
+    if (!g->prior)
+        return tt__fail_memory(3 * n * sizeof *g->prior);
+    g->predicted = g->prior + n;
+    g->odds = g->prior + 2 * n;
+    for (size_t i = 0; i < n; i++)
+        g->prior[i] = view->model->log_time[i] + opinion * tt__random_unit(&g->random);
+    return TT_OK;
+}
+
+/* Corrects the predictions in [first, end) by the mean error of tried members, for each value of parameter k.
+ * After the last parameter, for all together. */
+static void correct(guided *g, const tt__view *view, size_t first, size_t end, size_t k) {
+    double sum[TT__VALUES_MAX] = {0}, n[TT__VALUES_MAX] = {0};
+    bool all = k == view->space->items[first].t->n_params;
+    for (size_t i = first; i < end; i++)
+        if (tt__strategy_passed(view, i)) {
+            size_t group = all ? 0 : view->space->items[i].choice[k];
+            sum[group] += log(view->trials[i].time_us) - g->predicted[i];
+            n[group]++;
+        }
+    for (size_t i = first; i < end; i++) {
+        size_t group = all ? 0 : view->space->items[i].choice[k];
+        g->predicted[i] += sum[group] / (n[group] + trust_after);
+    }
+}
+
+/* Predicts logarithms of times. The offset common to all templates is computed from all trials. */
+static void predict(guided *g, const tt__view *view) {
+    const tt__space *space = view->space;
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < space->n; i++)
+        if (tt__strategy_passed(view, i)) {
+            sum += log(view->trials[i].time_us) - g->prior[i];
+            n++;
+        }
+    for (size_t i = 0; i < space->n; i++)
+        g->predicted[i] = g->prior[i] + (n > 0 ? sum / n : 0);
+    for (size_t first = 0, end; first < space->n; first = end) {
+        end = tt__space_end_of_template(space, first);
+        for (int pass = 0; pass < PASSES; pass++)
+            for (size_t k = 0; k <= space->items[first].t->n_params; k++)
+                correct(g, view, first, end, k);
+    }
+}
+
+static tt_status next_guided(int64_t *index, void *self, const tt__view *view) {
+    guided *g = self;
+    size_t at_start = 0;
+    *index = tt__strategy_warm_start(view, &at_start);
+    if (*index != TT__NOTHING)
+        return TT_OK;
+    int64_t fastest = tt__strategy_fastest(view);
+    tt__strategy_odds(g->odds, view);
+    predict(g, view);
+    double limit = fastest != TT__NOTHING ? log(view->trials[fastest].time_us * hopeless) : INFINITY;
+    bool look_around = ++g->named % LOOK_AROUND == 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < view->space->n; i++) {
+        double rank = look_around ? tt__random_unit(&g->random) : g->predicted[i] - log(g->odds[i]);
+        if (view->known[i] == TT__UNTRIED && g->predicted[i] < limit && rank < least) {
+            least = rank;
+            *index = (int64_t)i;
+        }
+    }
+    return TT_OK;
+}
+
+const tt__strategy tt__strategy_model = {
+    .name = "model",
+    .summary = "best first by a model of the launch that trials correct",
+    .window = 8,
+    .open = open_guided,
+    .next = next_guided,
+    .close = close_guided,
+};
+
+/* ---- All of them --------------------------------------------------------------------------------------- */
+
+static const tt__strategy *const strategies[] = {
+    &tt__strategy_surrogate,
+    &tt__strategy_model,
+    &tt__strategy_random,
+    &tt__strategy_exhaustive,
+};
+
+const tt__strategy *tt__strategy_at(size_t n) {
+    return n < TT__COUNT(strategies) ? strategies[n] : NULL;
+}
+
+tt_status tt__strategy_find(const tt__strategy **out, const char *name) {
+    tt__str names = {0};
+    for (size_t i = 0; i < TT__COUNT(strategies); i++) {
+        if (strcmp(strategies[i]->name, name) == 0) {
+            *out = strategies[i];
+            tt__str_free(&names);
+            return TT_OK;
+        }
+        tt__str_addf(&names, "%s%s", i ? ", " : "", strategies[i]->name);
+    }
+    tt_status status =
+        tt__fail(TT_E_INVALID, "unknown strategy \"%s\": there are %s", name, tt__str_text(&names));
+    tt__str_free(&names);
+    return status;
+}

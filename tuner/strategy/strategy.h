@@ -5,7 +5,7 @@
 #ifndef TT_TUNER_STRATEGY_STRATEGY_H
 #define TT_TUNER_STRATEGY_STRATEGY_H
 
-#include "tuner/strategy/priors.h"
+#include "tuner/strategy/gp.h"
 
 typedef enum tt__known { TT__UNTRIED = 0, TT__PENDING, TT__TRIED } tt__known;
 
@@ -21,8 +21,6 @@ typedef struct tt__view {
     bool hurried;             /* there is a time limit, so that compile times count */
     size_t n_favourites;      /* compiled ahead: the first of tt__strategy_rank as the search begins */
 } tt__view;
-
-enum { TT__NOTHING = -1 };
 
 typedef struct tt__strategy {
     const char *name;
@@ -44,8 +42,6 @@ extern const tt__strategy tt__strategy_exhaustive;
 extern const tt__strategy tt__strategy_random;
 /* The best by the model's costs, corrected for each parameter. It leaves out what cannot win. */
 extern const tt__strategy tt__strategy_model;
-/* The largest expected improvement, by a Gaussian process over the model. */
-extern const tt__strategy tt__strategy_surrogate;
 
 /* Does a cost model predict times? */
 bool tt__strategy_modelled(const tt__view *view);
@@ -70,18 +66,6 @@ int64_t tt__strategy_fastest(const tt__view *view);
 /* The chance of each configuration to pass: the smallest share that passed among those with its template or
  * one of its values. A failure is used for nothing else. */
 void tt__strategy_odds(double *odds, const tt__view *view);
-/* The end of the configurations that have the template of `first`. Each template's configurations are
- * together. */
-size_t tt__strategy_end_of_template(const tt__space *space, size_t first);
-/* Groups the space by cubins. Configurations that differ only in launch arguments have the same of[i], which
- * is the index of one of them. `of` has room for the space. */
-tt_status tt__strategy_cubins(const tt__space *space, size_t *of);
-/* The index of a kernel's configuration (NULL: its first one), or TT__NOTHING. */
-int64_t tt__strategy_member(const tt__space *space, const char *kernel, const char *config);
-/* The same, looked for from *at on, which moves after it: stored rows have nearly the order of the space. */
-int64_t tt__strategy_next_member(const tt__space *space, const char *kernel, const char *config, size_t *at);
-/* The index of the default configuration of the template of `of`, or TT__NOTHING. */
-int64_t tt__strategy_default(const tt__space *space, size_t of);
 /* Lists the untried indices, fastest by the model first. *out has n items; free it, also after a failure. */
 tt_status tt__strategy_rank(size_t **out, size_t *n, const tt__space *space, const tt__known *known,
                             const tt__cost_model *model);

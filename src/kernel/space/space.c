@@ -446,3 +446,68 @@ void tt__space_free(tt__space *space) {
     free(space->items);
     *space = (tt__space){0};
 }
+
+/* ---- Members ------------------------------------------------------------------------------------------- */
+
+size_t tt__space_end_of_template(const tt__space *space, size_t first) {
+    size_t end = first + 1;
+    while (end < space->n && space->items[end].t == space->items[first].t)
+        end++;
+    return end;
+}
+
+int64_t tt__space_next_member(const tt__space *space, const char *kernel, const char *config, size_t *at) {
+    for (size_t k = 0; k < space->n; k++) {
+        const size_t i = (*at + k) % space->n;
+        if ((config && strcmp(space->items[i].config, config) != 0) ||
+            strcmp(space->items[i].t->kernel, kernel) != 0)
+            continue;
+        *at = i + 1;
+        return (int64_t)i;
+    }
+    return TT__NOTHING;
+}
+
+int64_t tt__space_member(const tt__space *space, const char *kernel, const char *config) {
+    return tt__space_next_member(space, kernel, config, &(size_t){0});
+}
+
+int64_t tt__space_default(const tt__space *space, size_t of) {
+    const tt__template *t = space->items[of].t;
+    return tt__space_member(space, t->kernel, t->default_config);
+}
+
+/* ---- Cubins -------------------------------------------------------------------------------------------- */
+
+typedef struct built {
+    const tt__template *t;
+    unsigned char choice[TT__PARAMS_MAX]; /* of the compiled parameters; the others are 0 */
+    size_t index;
+} built;
+
+static int by_what_is_built(const void *a, const void *b) {
+    const built *x = a, *y = b;
+    uintptr_t of_x = (uintptr_t)x->t, of_y = (uintptr_t)y->t;
+    int order = memcmp(x->choice, y->choice, sizeof x->choice);
+    return order ? order : (of_x > of_y) - (of_x < of_y);
+}
+
+tt_status tt__space_cubins(const tt__space *space, size_t *of) {
+    const size_t n = space->n;
+    built *all = calloc(n ? n : 1, sizeof *all);
+    if (!all)
+        return tt__fail_memory(n * sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = (built){.t = space->items[i].t, .index = i};
+        for (size_t k = 0; k < all[i].t->n_params; k++)
+            all[i].choice[k] = all[i].t->params[k].runtime ? 0 : space->items[i].choice[k];
+    }
+    qsort(all, n, sizeof *all, by_what_is_built);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (by_what_is_built(&all[first], &all[i]) != 0)
+            first = i;
+        of[all[i].index] = all[first].index;
+    }
+    free(all);
+    return TT_OK;
+}

@@ -40,6 +40,22 @@ tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__
 tt_status tt__space_append(tt__space *space, const tt__candidate *c);
 void tt__space_free(tt__space *space);
 
+/* What functions return in place of an index. */
+enum { TT__NOTHING = -1 };
+
+/* The end of the configurations that have the template of `first`. Each template's configurations are
+ * together. */
+size_t tt__space_end_of_template(const tt__space *space, size_t first);
+/* Groups the space by cubins. Configurations that differ only in launch arguments have the same of[i], which
+ * is the index of one of them. `of` has room for the space. */
+tt_status tt__space_cubins(const tt__space *space, size_t *of);
+/* The index of a kernel's configuration (NULL: its first one), or TT__NOTHING. */
+int64_t tt__space_member(const tt__space *space, const char *kernel, const char *config);
+/* The same, looked for from *at on, which moves after it: stored rows have nearly the order of the space. */
+int64_t tt__space_next_member(const tt__space *space, const char *kernel, const char *config, size_t *at);
+/* The index of the default configuration of the template of `of`, or TT__NOTHING. */
+int64_t tt__space_default(const tt__space *space, size_t of);
+
 /* Why a space is as large as it is. */
 typedef struct tt__survey {
     double combinations; /* number of all combinations of values; may be too many to go through */

@@ -52,7 +52,7 @@ static void take(study *st, tt__ladder *ladder, tt__rung_id id, const tt__search
 /* The first rung is the plain copy. The search for the fastest copy may not have tried it. */
 static int64_t linear_copy(const tt__session *s, const tt__search *copy) {
     const tt__template *t = tt__template_set_find(s->templates, "copy_linear");
-    return t ? tt__strategy_member(&copy->space, t->kernel, t->default_config) : TT__NOTHING;
+    return t ? tt__space_member(&copy->space, t->kernel, t->default_config) : TT__NOTHING;
 }
 
 static tt_status try_copy(tt__session *s, tt__search *copy) {
@@ -70,9 +70,9 @@ static void take_part(study *st, tt__session *s, tt__ladder *ladder, const tt__s
     for (tt__rung_id id = 0; id < TT__RUNGS; id++)
         if (tt__rungs[id].kernel)
             take(st, ladder, id, own,
-                 tt__strategy_member(&own->space, tt__rungs[id].kernel, tt__rungs[id].config));
+                 tt__space_member(&own->space, tt__rungs[id].kernel, tt__rungs[id].config));
     take(st, ladder, TT__RUNG_WINNER, search,
-         tt__strategy_member(&search->space, winner->kernel, winner->config));
+         tt__space_member(&search->space, winner->kernel, winner->config));
     take(st, ladder, TT__RUNG_TUNED_COPY, copy, copy->best);
 }
 
