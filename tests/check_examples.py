@@ -6,6 +6,7 @@ blocks of CUDA; numbers are those of files, tables and constants. CC... is the c
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -98,11 +99,24 @@ def check_in(folder, name):
     return done.stdout + done.stderr
 
 
-with tempfile.TemporaryDirectory() as folder:
-    for text in blocks(BRING, "cuda"):
+def check_excerpts(page, folder, *languages):
+    """Blocks whose first line names a file show lines of it, in order. `// ...` stands for lines left out."""
+    global n
+    for text in (text for language in languages for text in blocks(page, language)):
         name, code = re.fullmatch(r"// (\S+)\n(.*)", text, re.S).groups()
-        pathlib.Path(folder, name).write_text(code, encoding="utf-8")
+        whole, at = (root / folder / name).read_text(encoding="utf-8"), 0
+        for piece in re.split(r"^// \.\.\.\n", code, flags=re.M):
+            found = whole.find(piece, at)
+            if found < 0:
+                wrong.append(f"{page}: {name} does not have there\n{piece}")
+            at = max(at, found + len(piece))
         n += 1
+
+
+check_excerpts(BRING, "examples/bring", "cuda")
+with tempfile.TemporaryDirectory() as folder:
+    for file in (root / "examples/bring").iterdir():
+        shutil.copy(file, folder)
     for text in blocks(BRING, "console"):
         command, *shown = text.splitlines()
         said, at = check_in(folder, command.split()[-1]), 0
