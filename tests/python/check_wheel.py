@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -81,8 +82,23 @@ def build(*architecture):
     missing = {p.name for p in (source / "python/tiletune").iterdir() if p.suffix in (".py", ".pyi", ".typed")} - \
         {pathlib.PurePath(name).name for name in names}
     assert not missing, f"the wheel lacks {sorted(missing)}"
+    if architecture:
+        check_symbols(wheel)
     print(f"{wheel.name}: {wheel.stat().st_size} bytes")
     return wheel
+
+
+def check_symbols(wheel):
+    """Programs and libraries need no newer C library than the wheel's name says."""
+    newest = {}
+    with tempfile.TemporaryDirectory() as work:
+        zipfile.ZipFile(wheel).extractall(work)
+        for path in pathlib.Path(work).rglob("*"):
+            if path.is_file() and path.read_bytes()[:4] == b"\x7fELF":
+                versions = re.findall(r"GLIBC_(\d+)\.(\d+)", run("objdump", "-T", path))
+                newest[path.name] = max((int(major), int(minor)) for major, minor in versions)
+    assert len(newest) >= 4 and max(newest.values()) <= (2, 28), newest
+    print("needs glibc", ".".join(map(str, max(newest.values()))))
 
 
 QUERY = "import tiletune as t; assert t.best(4096, gpu='H200').kernel == 'transpose_vector'; print(t.__version__)"
@@ -146,8 +162,9 @@ def check_fresh_system(wheel):
     install(programs, wheel)
     with tempfile.TemporaryDirectory() as work:
         check_arrays(programs, work)
-        for release in "bookworm", "bullseye":
-            fresh = subprocess.run([HERE / "fresh_debian", wheel, pathlib.Path(work, "python.db"), os.environ["HOSTCUDA_DIR"], release],
+        run(programs / "tune", "vacuum", "--db", pathlib.Path(work, "python.db"))  # what its processes left in the log
+        for release in ("bookworm",), ("bullseye",), ("sid", "python3.14"):
+            fresh = subprocess.run([HERE / "fresh_debian", wheel, pathlib.Path(work, "python.db"), os.environ["HOSTCUDA_DIR"], *release],
                                    text=True, stdout=subprocess.PIPE, env=os.environ | {"LD_LIBRARY_PATH": ""})
             print(fresh.stdout)
             assert fresh.returncode in (0, SKIPPED), fresh
