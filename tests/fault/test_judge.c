@@ -87,6 +87,10 @@ static void sees_through_exploits(void **state) {
         {"summed.cu", "__device__ unsigned done;",
          "if (i < n) y[i] = x[i] + x[i]; if (threadIdx.x == 0) atomicInc(&done, gridDim.x - 1);", "!wrong",
          "\"also_right_for\":\"n=1004\""}, /* its state is as before when it ends */
+        {"named_in_comments.cu",
+         "// The __global__ function (below) doubles.\n/* __global__ void old(float *y) { y[0] = 1; } */\n"
+         "static __device__ const char *const help = \"__global__ void help(int)\";",
+         "if (i < n) y[i] = x[i] + x[i];", "!wrong", "\"also_right_for\":\"n=1004\""},
         {"silent.cu", "", "if (i < 0) y[i] = 0;", "wrong", "first wrong element at y[0]"},
         {"first_launch.cu", "__device__ int launched[2048];",
          "if (i < n) y[i] = launched[i]++ ? 0 : 2 * x[i];", "wrong",
@@ -115,6 +119,14 @@ static void sees_through_exploits(void **state) {
          "first wrong element at y[0]"},
         {"input.cu", "", "if (i < n) { y[i] = 2 * x[i]; if (i == 3) ((float *)x)[i] = 0; }", "wrong",
          "wrote to x[3], and x is an input"},
+        {"beside.cu", "",
+         "if (i < n) y[i] = 2 * x[i]; if (i == n - 1 && x[n] - x[n] == 0 && x[-1] - x[-1] == 0) y[n + 2] = "
+         "1;",
+         "wrong", "writes outside its buffers where it is timed"},
+        {"beside_once.cu", "",
+         "if (i < n) y[i] = 2 * x[i];\n"
+         "    if (i == n - 1 && x[n] - x[n] == 0 && x[-1] - x[-1] == 0 && y[n + 2] != 7) y[n + 2] = 7;",
+         "wrong", "writes outside its buffers where it is timed"},
         {"timed.cu", "", "if (i < n) y[i] = (unsigned long long)y % 256 ? 2 * x[i] : 0;", "wrong",
          "where it is timed"},
         {"aligned.cu", "", "if (i < n) y[i] = (unsigned long long)y % 32 ? 0 : 2 * x[i];", "wrong",
@@ -149,6 +161,22 @@ static void sees_through_exploits(void **state) {
     };
     write_reference("f32", "", "y[i] = 2 * x[i];");
     expect_all(cases, sizeof cases / sizeof *cases, "", 5);
+}
+
+/* The data are other ones in each run, so that no kernel can bring the right results along. */
+static void differs_from_run_to_run(void **state) {
+    (void)state;
+    run_result r[2];
+    write_reference("f32", "", "y[i] = 2 * x[i];");
+    write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 3 * x[i];");
+    for (int k = 0; k < 2; k++) {
+        fault_tune(&r[k], "", "judge %s %s", fault_path("right.cu"), fault_path("mine.cu"));
+        assert_code(&r[k], 5);
+        assert_has(&r[k], r[k].out, "wrong: first wrong element at y[0]: is ");
+    }
+    assert_string_not_equal(r[0].out, r[1].out);
+    run_free(&r[0]);
+    run_free(&r[1]);
 }
 
 /* What costs much: 2 x, slowly. */
@@ -273,6 +301,9 @@ static void says_what_cannot_be_told(void **state) {
     write_reference("f32", "//@ tolerance rel 1e-3\n", "y[i] = x[i] * __int_as_float(0x7fc00000);");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = __int_as_float(0x7fc00000);");
     expect(6, "cannot tell: the right result shows nothing", "");
+    write_reference("f32", "", "y[i] = nothing;");
+    expect(6, "cannot tell: they could not be judged: ", "");
+    expect(6, "\"reason\":\"they could not be judged: ", "--json");
     write_reference("f64", "//@ tolerance rel 1e-12\n", "y[i] = x[i] * x[i];");
     write_plain("mine.cu", "f64", "", "if (i < n) y[i] = (double)((float)x[i] * (float)x[i]);");
     expect(5, "wrong: first wrong element at y[", "");
@@ -342,15 +373,21 @@ static void refuses_what_is_no_candidate(void **state) {
     assert_code(&r, 2);
     assert_has(&r, r.err, "none.cu: No such file");
     run_free(&r);
+    write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 2 * x[i];");
+    fault_tune(&r, "driver:no_device", "judge %s %s %s", fault_path("right.cu"), fault_path("mine.cu"),
+               fault_path("none.cu"));
+    assert_code(&r, 2); /* before anything is measured */
+    assert_has(&r, r.err, "none.cu: No such file");
+    run_free(&r);
 }
 
 int main(int argc, char **argv) {
     int code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sees_through_exploits),        cmocka_unit_test(gives_nothing_for_tricks),
-        cmocka_unit_test(accepts_honest_kernels),       cmocka_unit_test(accepts_templates),
-        cmocka_unit_test(says_what_cannot_be_told),     cmocka_unit_test(compares_times),
-        cmocka_unit_test(refuses_what_is_no_candidate),
+        cmocka_unit_test(sees_through_exploits),   cmocka_unit_test(gives_nothing_for_tricks),
+        cmocka_unit_test(differs_from_run_to_run), cmocka_unit_test(accepts_honest_kernels),
+        cmocka_unit_test(accepts_templates),       cmocka_unit_test(says_what_cannot_be_told),
+        cmocka_unit_test(compares_times),          cmocka_unit_test(refuses_what_is_no_candidate),
     };
     setenv("HOSTCUDA_ORDER", "alternate", 1);
     return fault_choose(argc, argv, &code) ? cmocka_run_group_tests(tests, fault_enter, run_leave) : code;

@@ -113,6 +113,31 @@ static void test_order(void **state) {
     assert_int_equal(two->state, TT__CUBIN_COMPILING);
 }
 
+/* A kernel may be judged by itself, and a reference is in the file of its kernel. */
+static void test_one_text(void **state) {
+    fixture *f = *state;
+    tt__template *t = f->t, *same, *other;
+    assert_int_equal(tt__template_parse(&same, "same.cu", text), TT_OK);
+    assert_int_equal(tt__template_parse(&other, "other.cu",
+                                        "// another\n"
+                                        "//@ kernel k\n//@ op transpose\n"
+                                        "//@ param A 1 2\n//@ runtime R 1\n//@ derived EDGES rows % 32 > 0\n"
+                                        "//@ block 32\n//@ grid R\n//@ args dst, src\n//@ default A=1 R=1\n"
+                                        "extern \"C\" __global__ void k(int *dst, const int *src) {}\n"),
+                     TT_OK);
+    tt__cubin *cubin = want(f, "A=2 R=1");
+    f->t = same;
+    assert_ptr_equal(want(f, "A=2 R=1"), cubin);
+    assert_ptr_not_equal(want(f, "A=1 R=1"), cubin);
+    f->t = other;
+    assert_ptr_not_equal(want(f, "A=2 R=1"), cubin);
+    f->t = t;
+    tt__cubins_close(&f->cubins);
+    f->cubins = (tt__cubins){.store = f->store, .cc = 90, .nvrtc = "13.0"};
+    tt__template_free(&same);
+    tt__template_free(&other);
+}
+
 /* The next expected cubins come after requested ones and before other expected ones, until the list is
  * replaced. */
 static void test_next_before_the_rest(void **state) {
@@ -310,6 +335,7 @@ static void test_warns_once_of_what_stays_zero(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, enter, leave),
+        cmocka_unit_test_setup_teardown(test_one_text, enter, leave),
         cmocka_unit_test_setup_teardown(test_next_before_the_rest, enter, leave),
         cmocka_unit_test_setup_teardown(test_a_failure_is_remembered, enter, leave),
         cmocka_unit_test_setup_teardown(test_what_is_derived_makes_another, enter, leave),

@@ -18,11 +18,17 @@
 
 static const double save_every_s = 0.05;
 
-/* Compares all that makes a cubin, except what is the same for the whole run. */
+static const char *source_of(const tt__cubin *cubin) {
+    return cubin->t ? cubin->t->source : tt__checker[0].source;
+}
+
+/* Compares all that makes a cubin, except what is the same for the whole run. Templates may have one text: a
+ * kernel and the one that it is judged by. */
 static int by_input(const void *a, const void *b) {
     const tt__cubin *x = a, *y = b;
-    if (x->t != y->t)
-        return (uintptr_t)x->t < (uintptr_t)y->t ? -1 : 1;
+    const int text = x->t == y->t ? 0 : strcmp(source_of(x), source_of(y));
+    if (text)
+        return text;
     if (x->options.len != y->options.len)
         return x->options.len < y->options.len ? -1 : 1;
     return x->options.len ? memcmp(x->options.text, y->options.text, x->options.len) : 0;
@@ -48,8 +54,7 @@ void tt__cubins_close(tt__cubins *c) {
 static tt_status add(tt__cubins *c, tt__cubin *fresh, tt__cubin **out) {
     bool found;
     tt_status status;
-    tt__cubin_key(fresh->key, fresh->t ? fresh->t->source : tt__checker[0].source, fresh->options.text,
-                  fresh->n_options, c->cc, c->nvrtc);
+    tt__cubin_key(fresh->key, source_of(fresh), fresh->options.text, fresh->n_options, c->cc, c->nvrtc);
     TT_GOTO(TT__GROW(c->items, c->n));
     status = tt__store_cubin_get(c->store, fresh->key, &fresh->image, &found);
     if (status == TT_E_DB) { /* it is damaged: a new one will replace it */

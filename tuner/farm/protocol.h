@@ -83,6 +83,7 @@ typedef struct tt__msg_compiled {
 typedef struct tt__msg_problem {
     tt__problem problem;
     tt__workload work;
+    bool fresh_data;                     /* of tt__verifier_open */
     size_t checker_size, reference_size; /* each padded to 16 bytes; reference_size 0: none */
 } tt__msg_problem;
 

@@ -414,9 +414,81 @@ tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n) {
     return tt__cu_check(r, "a train of launches");
 }
 
+/* ---- What no array covers ---- */
+
+/* Calls with each piece of the slots that is in front of, between or after the arrays, in whole words. */
+static CUresult each_gap(const tt__bench_pool *pool,
+                         CUresult (*fn)(const tt__verifier *v, CUdeviceptr at, size_t bytes)) {
+    const tt__workload *w = &pool->verifier->work;
+    CUresult r = CUDA_SUCCESS;
+    for (size_t k = 0; k < pool->slots.n; k++) {
+        const CUdeviceptr slot = pool->base + pool->slots_at + k * pool->slots.stride;
+        CUdeviceptr from = slot;
+        for (int i = 0; i <= w->n && r == CUDA_SUCCESS; i++) {
+            if (i < w->n && !tt__array_is_buffer(&w->arrays[i]))
+                continue;
+            const CUdeviceptr to = i < w->n                ? place(pool, k, i, w->offset)
+                                   : k + 1 < pool->slots.n ? slot + pool->slots.stride
+                                                           : slot + pool->slots.bytes;
+            from = (from + 3) / 4 * 4;
+            if (to >= from + 4)
+                r = fn(pool->verifier, from, (size_t)(to - from) / 4 * 4);
+            if (i < w->n)
+                from = to + (CUdeviceptr)tt__array_bytes(&w->arrays[i]);
+        }
+    }
+    return r;
+}
+
+static CUresult fill_gap(const tt__verifier *v, CUdeviceptr at, size_t bytes) {
+    return tt__verify_fill(v, at, bytes, v->salt + 1, 0);
+}
+
+static CUresult sum_gap(const tt__verifier *v, CUdeviceptr at, size_t bytes) {
+    long long n = (long long)(bytes / 4);
+    unsigned seed = 1;
+    CUdeviceptr sum = v->findings;
+    return tt__verify_launch(v, v->sum, n, (void *[]){&at, &n, &seed, &sum});
+}
+
+/* An array whose length each configuration chooses may be written just beyond it. */
+static bool has_gaps(const tt__bench_pool *pool) {
+    const tt__workload *w = &pool->verifier->work;
+    for (int i = 0; i < w->n; i++)
+        if (w->arrays[i].by_config)
+            return false;
+    return pool->verifier->key != 0;
+}
+
+static tt_status sum_gaps(const tt__bench_pool *pool, uint64_t *sum) {
+    const tt__driver *cu = pool->cu;
+    CUdeviceptr at = pool->verifier->findings;
+    TT_TRY(tt__cu_check(cu->cuMemsetD8Async(at, 0, sizeof *sum, pool->stream), "cuMemsetD8Async"));
+    TT_TRY(tt__cu_check(each_gap(pool, sum_gap), "tt_sum"));
+    TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "tt_sum"));
+    return tt__cu_check(cu->cuMemcpyDtoH(sum, at, sizeof *sum), "cuMemcpyDtoH");
+}
+
+tt_status tt__pool_guard(tt__bench_pool *pool) {
+    if (!has_gaps(pool))
+        return TT_OK;
+    TT_TRY(tt__cu_check(each_gap(pool, fill_gap), "tt_fill"));
+    return sum_gaps(pool, &pool->gaps);
+}
+
+tt_status tt__pool_guarded(const tt__bench_pool *pool, bool *kept) {
+    uint64_t now = pool->gaps;
+    if (has_gaps(pool))
+        TT_TRY(sum_gaps(pool, &now));
+    *kept = now == pool->gaps;
+    return TT_OK;
+}
+
 tt_status tt__pool_strict(tt__bench_pool *pool, bool strict) {
     CUresult r = CUDA_SUCCESS;
     pool->strict = strict && !pool->warm && pool->verifier->key;
+    if (pool->strict)
+        TT_TRY(tt__pool_guard(pool));
     if (pool->strict)
         r = tt__verify_poison(pool->verifier);
     for (size_t k = 0; k < pool->slots.n && r == CUDA_SUCCESS && pool->strict; k++)

@@ -41,6 +41,7 @@ typedef struct tt__bench_pool {
     bool stays;                       /* all launches use the same slot for now */
     bool strict; /* each launch finds what the first one found: no results, and no shared memory of others */
     size_t last_slot; /* of the launch before */
+    uint64_t gaps;    /* checksum of what no array covers */
     bool warm;
     bool renews; /* there is an `inout` that must be restored before each launch; a matrix's values do not
                     matter */
@@ -98,8 +99,12 @@ tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bo
 
 /* Queues n launches of a thing as they are timed, but without events. NULL: only what comes before each. */
 tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n);
-/* Strict from now on, or no longer: no slot holds results then. */
+/* Strict from now on, or no longer: no slot holds results then, and all is guarded. */
 tt_status tt__pool_strict(tt__bench_pool *pool, bool strict);
+/* Fills what no array covers with random bits. Has all of that been kept since? A kernel must not remember
+ * there what it computed before. */
+tt_status tt__pool_guard(tt__bench_pool *pool);
+tt_status tt__pool_guarded(const tt__bench_pool *pool, bool *kept);
 /* Launches a thing once as it is timed, without events, and verifies what it leaves there, as tt__verify
  * does. Inputs are among it, if a user's kernel is verified. */
 tt_status tt__pool_verify(tt__bench_pool *pool, const tt__timed *thing, tt__trial *trial);

@@ -11,15 +11,17 @@
  *                                           each run; for a scratch buffer, random bits
  *   what lies around the arrays             guards: random bits for the reference; for a trial, infinities in
  *                                           front of and after the inputs, of either sign
- *   what the numbers happen to be           two sets of inputs, of both signs and several magnitudes
+ *   what the numbers happen to be           two sets of inputs, of both signs and several magnitudes; where
+ *                                           a kernel is judged, other ones in each run
  *   where the arrays lie                    the first set is aligned to what is promised and to no more; the
  *                                           second as when timed, by default to 256 bytes
  *   how often, and after what, it runs      once before it is timed, and twice afterwards
  *   that it is verified at all              once, in the memory where it is timed, without guards; in strict
  *                                           finals (tt__rounds) in half of the rounds
  *   what others have left                   random bits in shared memory; in strict finals no results of
- * other launches, and the values that __device__ variables began with how long the arrays are a neighbouring
- * problem, which fits no tile (kernels of users)
+ *                                           other launches, the values that __device__ variables began with,
+ *                                           and nothing beside the arrays where they are timed
+ *   how long the arrays are                 a neighbouring problem, which fits no tile (kernels of users)
  *
  * Poison must be wrong in each byte, else a byte that a kernel leaves out might be right by luck. It must not
  * be a function of the result that a kernel can invert, else `y = ~y` is right. Hence the upper bits of each

@@ -56,13 +56,13 @@ int64_t tt__verify_bytes(const tt__workload *w) {
     return sum;
 }
 
-/* Each input has its own, so that no two are equal, and the same in each run. No kernel may know the others.
- */
+/* Each input has its own, so that no two are equal, and without fresh data the same in each run. No kernel
+ * may know the others. */
 unsigned tt__verify_seed(const tt__verifier *v, int i) {
     enum { SEED_INPUT = 16, SEEDS_OF_A_SET = 1000 };
     const tt__direction direction = v->work.arrays[i].direction;
     const unsigned seed = (unsigned)(SEED_INPUT + i) + SEEDS_OF_A_SET * (unsigned)v->set;
-    return direction == TT__OUT || direction == TT__SCRATCH ? seed ^ v->salt : seed;
+    return direction == TT__OUT || direction == TT__SCRATCH || v->fresh_data ? seed ^ v->salt : seed;
 }
 
 static bool is_input(const tt__array *a) {
@@ -187,7 +187,7 @@ static CUresult guard(const tt__verifier *v, int i, CUdeviceptr at, CUdeviceptr 
     long long head = (long long)area->head, tail = (long long)area->tail, bytes = (long long)area->bytes;
     uint64_t fixed, mask;
     int size = a->elem_size <= 8 && a->type != TT__TYPE_ELEM ? a->elem_size : 1;
-    unsigned seed = tt__verify_seed(v, i) ^ v->salt;
+    unsigned seed = tt__verify_seed(v, i) ^ v->salt * 0x85ebca6bu; /* the salt may be in both */
     showing_bits(v, a, &fixed, &mask);
     return tt__verify_launch(v, v->guard, head + bytes - tail,
                              (void *[]){&at, &head, &tail, &bytes, &fixed, &mask, &size, &seed, &found});
@@ -816,8 +816,8 @@ static tt_status open_reference(tt__verifier *v, const void *cubin, size_t n) {
 }
 
 tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
-                            const tt__workload *w, tt__data_set set, const void *checker_cubin,
-                            const void *reference_cubin, size_t reference_size) {
+                            const tt__workload *w, tt__data_set set, bool fresh_data,
+                            const void *checker_cubin, const void *reference_cubin, size_t reference_size) {
     tt__finding clear[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
     memset(v, 0, sizeof *v);
@@ -826,6 +826,7 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     v->problem = *p;
     v->work = *w;
     v->set = set;
+    v->fresh_data = fresh_data;
     v->salt = (unsigned)(uint64_t)(tt__now_s() * 1e6) | 0x10000; /* no seed of an input */
     v->key = tt__problem_is_users(p) ? v->salt * 0x9e3779b1u | 1 : 0;
     for (int i = 0; i < TT__OPERANDS_MAX; i++)

@@ -33,6 +33,7 @@ typedef struct tt__verifier {
     tt__problem problem;
     tt__workload work;
     tt__data_set set;
+    bool fresh_data;
     unsigned salt; /* of everything that a kernel must not depend on; it differs from run to run */
     unsigned key;  /* the right results are hidden with it; 0: they are not, for built-in operations */
     unsigned soil_words, soil_blocks; /* shared memory of a multiprocessor, and how many there are */
@@ -59,10 +60,11 @@ void tt__verify_candidate(tt__candidate *out, const tt__workload *w);
 int64_t tt__verify_bytes(const tt__workload *w);
 
 /* Allocates, fills, and runs the reference (cubin NULL: none). TT_E_NO_MEMORY, TT_E_CUDA, TT_E_IO if a data
- * file cannot be read or has the wrong size, or TT_E_INVALID as below. */
+ * file cannot be read or has the wrong size, or TT_E_INVALID as below. With fresh_data, inputs
+ * hold other numbers in each run, so that no kernel can bring the answer along. */
 tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
-                            const tt__workload *w, tt__data_set set, const void *checker_cubin,
-                            const void *reference_cubin, size_t reference_size);
+                            const tt__workload *w, tt__data_set set, bool fresh_data,
+                            const void *checker_cubin, const void *reference_cubin, size_t reference_size);
 void tt__verifier_close(tt__verifier *v);
 /* Makes what results are compared with, by a loaded kernel (NULL: from files only). TT_E_INVALID: the
  * reference writes something else, or nothing of a result. */

@@ -352,6 +352,7 @@ static tt_status open_backend(tuning *t) {
                                .devices = s->devices,
                                .n_devices = s->n_gpus,
                                .jobs = opts->jobs,
+                               .fresh_data = s->call->strict,
                                .trial_timeout_s = s->trial_timeout_s,
                                .compile_timeout_s = s->compile_timeout_s,
                                .needed_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 60, 0.5),

@@ -136,11 +136,12 @@ static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
     g->key[0] = '\0'; /* a loaded kernel has the constants of another problem */
     reference = m->reference_size ? reference : NULL;
     TT_TRY(check_memory(g, &m->problem, &m->work));
-    tt_status status = tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work,
-                                         TT__FIRST_DATA, checker, reference, m->reference_size);
+    tt_status status =
+        tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, TT__FIRST_DATA,
+                          m->fresh_data, checker, reference, m->reference_size);
     if (status == TT_OK && g->has_second)
         status = tt__verifier_open(&g->second, g->cu, g->stream, &m->problem, &m->work, TT__SECOND_DATA,
-                                   checker, reference, m->reference_size);
+                                   m->fresh_data, checker, reference, m->reference_size);
     if (status == TT_OK)
         status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
     if (status == TT_OK)

@@ -9,6 +9,7 @@ typedef struct tt__backend_gpu_opts {
     const int *devices; /* n_devices GPUs that are alike; none: GPU 0 */
     size_t n_devices;
     int jobs;
+    bool fresh_data; /* inputs hold other numbers in each run */
     double trial_timeout_s, compile_timeout_s;
     double needed_timeout_s; /* for compiling defaults and references; 0: as for others */
     tt__store *store;        /* it provides cubins, and gets new ones */

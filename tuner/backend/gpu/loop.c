@@ -302,7 +302,7 @@ tt_status tt__loop_open_problem(tt__loop *l, size_t gpu) {
         l->gpus[gpu].state = TT__ARRAYS_STARTING;
         return TT_OK;
     }
-    tt__workers_ask_problem(&l->workers, gpu, &task->problem, &task->work, task->checker, task->reference,
+    tt__workers_ask_problem(&l->workers, gpu, &task->problem, &task->work, l->opts.fresh_data, task->checker, task->reference,
                             preparing_s(l, task));
     l->gpus[gpu].task = task->number;
     l->gpus[gpu].state = TT__ARRAYS_OPENING;

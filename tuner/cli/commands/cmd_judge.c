@@ -8,6 +8,7 @@
 
 #include "base/read_file.h"
 #include "base/str.h"
+#include "code/cxx.h"
 #include "dispatch/context.h"
 #include "dispatch/ladder.h"
 #include "gpu/device.h"
@@ -43,6 +44,9 @@ typedef struct judgement {
 typedef struct judge {
     const tt__cli_args *args;
     tt__template *reference, *base; /* base: --against, or the same as `reference` */
+    tt__template **candidates;      /* of args->files, without the first */
+    size_t n_problems;
+    tt__problem *problems;
     char gpu[TT__GPU_NAME_MAX];
     size_t n;
     judgement *items;
@@ -134,11 +138,13 @@ static void copy_annotations(tt__str *out, const char *text, const char *role, b
     }
 }
 
-/* The one kernel of a plain file gets the arguments and the launch of the reference. */
-static tt_status annotate(tt__str *out, const judge *j, const char *path, const char *text) {
+/* `code` is the text without comments, which may name kernels. The one kernel of a plain file gets the
+ * arguments and the launch of the reference. */
+static tt_status annotate_code(tt__str *out, const judge *j, const char *path, const char *text,
+                               const char *code) {
     const tt__template *r = j->reference;
     const bool has_reference = r->operation->asides[TT__REFERENCE].n > 0;
-    const char *at = text, *name, *kernel = NULL;
+    const char *at = code, *name, *kernel = NULL;
     size_t n, n_kernel = 0, kernels = 0;
     while ((name = next_kernel(&at, &n))) {
         kernels += !kernel || n != n_kernel || memcmp(kernel, name, n) != 0;
@@ -163,6 +169,16 @@ static tt_status annotate(tt__str *out, const judge *j, const char *path, const 
     copy_annotations(out, r->source, has_reference ? "reference" : "kernel", true);
     tt__str_addf(out, "#line 1\n%s", text);
     return tt__str_check(out);
+}
+
+static tt_status annotate(tt__str *out, const judge *j, const char *path, const char *text) {
+    char *code = strdup(text);
+    if (!code)
+        return tt__fail_memory(strlen(text));
+    tt__cxx_blank_all(code);
+    tt_status status = annotate_code(out, j, path, text, code);
+    free(code);
+    return status;
 }
 
 static tt_status read_kernel(tt__template **out, const judge *j, const char *path, const char *name) {
@@ -314,6 +330,13 @@ static void compare(judgement *out, const contest *c) {
         tt__copy(out->reason, sizeof out->reason, "the noise is larger than the difference");
 }
 
+/* Does nothing after this failure have a verdict, either? All others are of this contest: a reference that
+ * hangs, memory that is short. */
+static bool ends_all(tt_status status) {
+    return status == TT_E_INTERRUPTED || status == TT_E_INVALID || status == TT_E_NO_DRIVER ||
+           status == TT_E_NO_DEVICE || status == TT_E_NO_NVRTC;
+}
+
 static tt_status judge_one(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_opts *opts,
                            tt__template *candidate, const tt__problem *p) {
     contest c = {.out = out};
@@ -326,6 +349,9 @@ static tt_status judge_one(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_
         (status == TT_OK && (!c.done || !c.base_there || c.base.status != TT__TRIAL_OK))) {
         tt__format(out->reason, sizeof out->reason, "%s itself fails: %s", j->base->path,
                    c.done && *c.base.reason ? c.base.reason : tt_last_error());
+        status = TT_OK;
+    } else if (status != TT_OK && !ends_all(status)) {
+        tt__format(out->reason, sizeof out->reason, "they could not be judged: %s", tt_last_error());
         status = TT_OK;
     } else if (status == TT_OK && !c.candidate_there) {
         tt__copy(out->reason, sizeof out->reason, "its `where` lines exclude this problem");
@@ -378,29 +404,17 @@ static tt_status take_winner(judge *j, const tt__problem *p) {
 
 static tt_status judge_all(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     judge *j = user;
-    const tt__cli_args *args = j->args;
-    const size_t n_problems = args->n_texts ? args->n_texts : 1;
-    for (size_t i = 1; i < args->n_files; i++) {
-        tt__template *candidate;
-        TT_TRY(read_kernel(&candidate, j, args->files[i], candidate_name));
-        tt_status status = TT_OK;
-        for (size_t k = 0; k < n_problems && status == TT_OK; k++) {
-            tt__problem p;
+    for (size_t i = 1; i < j->args->n_files; i++)
+        for (size_t k = 0; k < j->n_problems; k++) {
+            const tt__problem *p = &j->problems[k];
             judgement *out = &j->items[j->n];
-            *out = (judgement){.path = args->files[i]};
-            status = tt__operation_problem(&p, j->reference->operation, j->reference->op,
-                                           args->n_texts ? args->texts[k] : NULL);
-            p.moved_bytes = 0; /* no copy to compare with */
-            if (status == TT_OK && is_against_winner(j))
-                status = take_winner(j, &p);
+            *out = (judgement){.path = j->args->files[i]};
+            if (is_against_winner(j))
+                TT_TRY(take_winner(j, p));
             tt__copy(out->base_config, sizeof out->base_config, j->base->default_config);
-            if (status == TT_OK)
-                status = judge_one(j, out, ctx, opts, candidate, &p);
-            j->n += status == TT_OK;
+            TT_TRY(judge_one(j, out, ctx, opts, j->candidates[i - 1], p));
+            j->n++;
         }
-        tt__template_free(&candidate);
-        TT_TRY(status);
-    }
     return TT_OK;
 }
 
@@ -468,16 +482,37 @@ static void print_text(const judge *j) {
     }
 }
 
+/* Reads all files and problems before anything is measured, so that no judgement is lost to a mistake in the
+ * next file. */
+static tt_status read_all(judge *j) {
+    const tt__cli_args *args = j->args;
+    const size_t n = args->n_files - 1;
+    j->n_problems = args->n_texts ? args->n_texts : 1;
+    j->items = calloc(n * j->n_problems, sizeof *j->items);
+    j->candidates = calloc(n, sizeof *j->candidates);
+    j->problems = calloc(j->n_problems, sizeof *j->problems);
+    if (!j->items || !j->candidates || !j->problems)
+        return tt__fail_memory(n * j->n_problems * sizeof *j->items);
+    TT_TRY(tt__template_load(&j->reference, args->files[0]));
+    TT_TRY(read_kernel(&j->base, j, args->against && !is_against_winner(j) ? args->against : args->files[0],
+                       base_name));
+    for (size_t i = 0; i < n; i++)
+        TT_TRY(read_kernel(&j->candidates[i], j, args->files[i + 1], candidate_name));
+    for (size_t k = 0; k < j->n_problems; k++) {
+        TT_TRY(tt__operation_problem(&j->problems[k], j->reference->operation, j->reference->op,
+                                     args->n_texts ? args->texts[k] : NULL));
+        j->problems[k].moved_bytes = 0; /* no copy to compare with */
+    }
+    return TT_OK;
+}
+
 static int run(const tt__cli_args *args) {
     tt__cli_args own = *args;
-    judge j = {.args = args, .items = calloc((args->n_files - 1) * (args->n_texts + 1), sizeof *j.items)};
-    tt_status status = j.items ? TT_OK : tt__fail_memory(args->n_files * sizeof *j.items);
+    judge j = {.args = args};
     own.db = ":memory:";
     own.quiet = true;
+    tt_status status = read_all(&j);
     TT_GOTO(status);
-    TT_GOTO(tt__template_load(&j.reference, args->files[0]));
-    TT_GOTO(read_kernel(&j.base, &j, args->against && !is_against_winner(&j) ? args->against : args->files[0],
-                        base_name));
     TT_GOTO(tt__cli_running(&own, judge_all, &j));
     if (args->json)
         TT_GOTO(print_json(&j));
@@ -487,14 +522,16 @@ out:;
     const int code = status == TT_E_INTERRUPTED ? TT__EXIT_INTERRUPTED
                      : status != TT_OK          ? tt__cli_fail(status)
                                                 : worst(&j);
+    for (size_t i = 0; j.candidates && i < args->n_files - 1; i++)
+        tt__template_free(&j.candidates[i]);
+    free(j.candidates);
+    free(j.problems);
     tt__template_free(&j.base);
     tt__template_free(&j.reference);
     tt__str_free(&j.notes);
     free(j.items);
-    /* 1 says that a kernel is right, so no failure may. A file that cannot be read is no verdict, either. */
-    if (status == TT_E_IO)
-        return TT__EXIT_USAGE;
-    return status != TT_OK && code == TT__EXIT_NO_WINNER ? EXIT_UNKNOWN : code;
+    /* 1 says that a kernel is right, so no failure may. */
+    return status != TT_OK && code == TT__EXIT_NO_WINNER ? TT__EXIT_USAGE : code;
 }
 
 static tt_status check(const tt__cli_args *args) {
