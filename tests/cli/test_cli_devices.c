@@ -122,18 +122,23 @@ static void test_one_hangs_one_dies(void **state) {
     run_free(&r);
 }
 
-/* The worker of device 0 dies before its greeting. Without another device that is an error. */
-static void test_first_dies_at_its_start(void **state) {
-    (void)state;
-    static const char script[] = "#!/bin/sh\n[ \"$1 $2\" = \"gpu 0\" ] && exit 7\nexec \"%s\" \"$@\"\n";
-    char variable[1024 + 16];
-    run_result r;
-    snprintf(variable, sizeof variable, "TILETUNE_WORKER=%s", in_folder("worker"));
+/* Writes a worker that dies before its greeting on this device, and the variable that names it. */
+static void write_stillborn(char *variable, size_t size, int device) {
+    static const char script[] = "#!/bin/sh\n[ \"$1 $2\" = \"gpu %d\" ] && exit 7\nexec \"%s\" \"$@\"\n";
+    snprintf(variable, size, "TILETUNE_WORKER=%s", in_folder("worker"));
     FILE *f = fopen(in_folder("worker"), "w");
     assert_non_null(f);
-    fprintf(f, script, getenv("TILETUNE_WORKER"));
+    fprintf(f, script, device, getenv("TILETUNE_WORKER"));
     assert_int_equal(fclose(f), 0);
     assert_int_equal(chmod(in_folder("worker"), 0700), 0);
+}
+
+/* Without another device it is an error that the worker of device 0 dies. */
+static void test_first_dies_at_its_start(void **state) {
+    (void)state;
+    char variable[1024 + 16];
+    run_result r;
+    write_stillborn(variable, sizeof variable, 0);
     tune(&r, variable, "0,1", "stillborn", 2);
     assert_has(&r, r.err,
                "device 0 is left out from now on, the others go on: the GPU worker ended with exit code 7");
@@ -143,6 +148,33 @@ static void test_first_dies_at_its_start(void **state) {
     assert_code(&r, 1);
     assert_has(&r, r.err, "the GPU worker ended with exit code 7");
     run_free(&r);
+}
+
+/* Of two kinds of GPU one is lost, the first or the second. The other has its winners all the same. */
+static void test_kind_dies_at_its_start(void **state) {
+    (void)state;
+    static const char *const names[] = {"small", "large"};
+    char variable[1024 + 16], line[256], said[160], db[32];
+    run_result r;
+    for (int lost = 0; lost < 3; lost++) { /* 2: the only one */
+        const bool only = lost == 2;
+        write_stillborn(variable, sizeof variable, lost % 2);
+        snprintf(db, sizeof db, "lost-%d.db", lost);
+        snprintf(line, sizeof line, "--device %s --sizes 97,99 --max-trials 4 --db %s/%s", only ? "0" : "0,1",
+                 folder, db);
+        run_tune(&r,
+                 &(run_spec){.env = (const char *[]){variable, "HOSTCUDA_NAME=small;large", NULL},
+                             .timeout_s = RUN_TUNE_TIMEOUT_S},
+                 line);
+        assert_code(&r, 1);
+        assert_has(&r, r.err, "the GPU worker ended with exit code 7");
+        snprintf(said, sizeof said, "%s is left out: the GPU worker ended", names[lost % 2]);
+        assert_int_equal(strstr(r.err, said) != NULL, !only);
+        if (!only)
+            assert_has(&r, r.out, names[!lost]);
+        run_free(&r);
+        assert_int_equal(ask(in_folder(db), "select count(*) from winner"), only ? 0 : 2);
+    }
 }
 
 /* Whatever device 1 tries hangs, and device 0 does it. */
@@ -351,6 +383,7 @@ int main(void) {
         cmocka_unit_test(test_presumed_alike),
         cmocka_unit_test(test_one_hangs_one_dies),
         cmocka_unit_test(test_first_dies_at_its_start),
+        cmocka_unit_test(test_kind_dies_at_its_start),
         cmocka_unit_test(test_two_strikes),
         cmocka_unit_test(test_lower_clocks_hold_no_finals),
         cmocka_unit_test(test_several_kinds),

@@ -420,11 +420,18 @@ static tt_status run_in_store(tuning *t) {
     return status;
 }
 
-/* A kind of GPU after the other. A kind that lacks a winner does not keep the next from its own. */
+/* The GPUs themselves failed, so that others may do. */
+static bool is_of_gpu(tt_status status) {
+    return status == TT_E_IO || status == TT_E_CUDA || status == TT_E_NO_DEVICE;
+}
+
+/* A kind of GPU after the other. A kind that lacks a winner, or whose last GPU is lost, does not keep the
+ * next from its own. */
 static tt_status run_kinds(tuning *t, const tt__devices *devices) {
     tt__session *s = &t->s;
     const double end_s = s->end_s;
     tt_status lacking = TT_OK;
+    size_t n_lost = 0;
     for (size_t kind = 0; kind < devices->n_kinds; kind++) {
         const double now_s = tt__now_s();
         char text[TT__GPU_TEXT_MAX];
@@ -437,11 +444,17 @@ static tt_status run_kinds(tuning *t, const tt__devices *devices) {
         if (devices->n_kinds > 1)
             tt__session_message(s, "for %s:", tt__gpu_text(text, &devices->kinds[kind].gpu));
         tt_status status = run_in_store(t);
-        if (status != TT_OK && status != TT_E_NO_WINNER)
+        if (is_of_gpu(status) && n_lost + 1 < devices->n_kinds) {
+            tt__session_message(s, "%s is left out: %s", text, tt_last_error());
+            n_lost++;
+        } else if (status != TT_OK && status != TT_E_NO_WINNER) {
             return status;
-        lacking = status == TT_OK ? lacking : status;
+        }
+        lacking = status == TT_OK ? lacking : TT_E_NO_WINNER;
     }
-    return lacking;
+    return n_lost ? tt__fail(TT_E_NO_WINNER, "%zu of %zu kinds of GPU failed, and have no winner", n_lost,
+                             devices->n_kinds)
+                  : lacking;
 }
 
 /* The report and its results are one allocation. */
