@@ -139,14 +139,31 @@ static void overwrites_no_input(void **state) {
         "$TUNE export --gpu h200 --db s.db --kernel k.cu --output k",
         "$TUNE export --gpu h200 --db s.db --template t.cu --size 4096 --output t.cu",
         "$TUNE --template t.cu --sizes 4096 --device replay:r.json --trace t.cu",
+        "$TUNE report --kernel i.cu --problem n=4 r.json --output h.cuh",
+        "$TUNE report --kernel i.cu --problem n=4 r.json --output deep/h.h",
+        "$TUNE report --kernel i.cu --problem n=4 r.json --output x.bin",
+        "$TUNE export --gpu h200 --db s.db --kernel i.cu --output ./deep/../h.cuh",
+        "$TUNE export --db s.db --kernel i.cu --format json --output h.cuh",
+        "$TUNE export --db s.db --gpu h200 --template u.cu --size 4096 --format c --output deep/h.c",
+        "$TUNE --kernel i.cu --problem n=4 --trace h.cuh",
+        "$TUNE rules r.json --output r.json",
+        "$TUNE rules r.json --template t.cu --output t.cu",
+        "$TUNE --collected c.txt --trace c.txt",
     };
     expect(0, "",
            "$TUNE merge s.db $TT_RECORDING && cp $TT_RECORDING r.json && ln -s r.json link && ln r.json twin"
            " && cp " TT_SOURCE_DIR "/examples/kernels/saxpy.cu k.cu && ln -s k.cu k"
            " && cp " TT_SOURCE_DIR
-           "/kernel_templates/transpose_tiled.cu t.cu && sha256sum *.cu r.json >sums");
+           "/kernel_templates/transpose_tiled.cu t.cu && mkdir deep && echo '#include \"deep/h.h\"' >h.cuh"
+           " && { echo '#include \"h.cuh\"'; sed 's/x elem n in$/& file x.bin/'"
+           " k.cu; } >i.cu && echo >x.bin && echo >c.txt"
+           " && : >deep/h.h && { echo '#include \"h.cuh\"'; sed '/@ launch *early/d; "
+           "s/transpose_tiled/mine/g' t.cu; } >u.cu"
+           " && sha256sum *.cu r.json h.cuh deep/h.h x.bin c.txt s.db >sums");
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         expect(2, "is read here, and would be lost: name another file", reads[i]);
+    expect(2, "s.lock is a database, and would be lost",
+           "ln -s s.db s.lock && $TUNE export --lock s.db --size 4096 --format json --output s.lock");
     expect(2, "wal is a database's log, and would be lost",
            "printf '\\067\\177\\006\\202' >wal && $TUNE export --gpu h200 --db s.db --output wal");
     expect(0, "", "sha256sum --quiet -c sums");

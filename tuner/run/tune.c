@@ -14,6 +14,7 @@
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 #include "kernel/load/builtin.h"
+#include "kernel/load/parse.h"
 #include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/workload.h"
@@ -489,12 +490,10 @@ static tt_status check_verified(const tt__tune_call *call, const tt_tune_opts *o
     return TT_OK;
 }
 
-/* `file` may be NULL. */
-static tt_status check_trace(const char *trace, const char *what, const char *file) {
-    return file && tt__same_file(trace, file)
-               ? tt__fail(TT_E_INVALID, "the trace %s is the %s, which would be lost: name another file",
-                          trace, what)
-               : TT_OK;
+static tt_status check_trace(bool reads, const char *trace, const char *what) {
+    return reads ? tt__fail(TT_E_INVALID, "the trace %s is the %s, which would be lost: name another file",
+                            trace, what)
+                 : TT_OK;
 }
 
 static tt_status tune_on(tt__devices *devices, tt_report **out, tt_ctx *ctx, const tt__tune_call *call,
@@ -503,10 +502,12 @@ static tt_status tune_on(tt__devices *devices, tt_report **out, tt_ctx *ctx, con
     TT_TRY(tt__devices_of(devices, opts));
     tt__trace *trace = NULL;
     if (opts->trace_path) {
-        TT_TRY(check_trace(opts->trace_path, "store", tt__store_path(ctx->store)));
-        TT_TRY(check_trace(opts->trace_path, "recording", opts->replay));
+        const char *path = opts->trace_path;
+        TT_TRY(check_trace(tt__same_file(path, tt__store_path(ctx->store)), path, "store"));
+        TT_TRY(check_trace(opts->replay && tt__same_file(path, opts->replay), path, "recording"));
         for (size_t i = 0; i < call->templates->n; i++)
-            TT_TRY(check_trace(opts->trace_path, "kernel file", call->templates->items[i]->path));
+            TT_TRY(check_trace(tt__template_reads(call->templates->items[i]->path, path), path,
+                               "kernel file, or one that it reads"));
         TT_TRY(tt__trace_open(&trace, opts->trace_path));
     }
     tt_result *results = NULL;

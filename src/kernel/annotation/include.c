@@ -29,7 +29,9 @@ typedef struct expansion {
     size_t n_folders;
     tt__slice folders[FOLDERS_MAX]; /* of `//@ include` lines */
     size_t n_once;
-    char **once; /* real paths */
+    char **once;         /* real paths */
+    const char *watched; /* a real path that is looked for, or NULL */
+    bool seen;
 } expansion;
 
 /* Takes the word if it is next. */
@@ -106,6 +108,7 @@ static tt_status paste_at(expansion *x, const file *by, int line, const char *na
     TT_GOTO(read_header(&text, &f, pasted));
     if (!*pasted)
         goto out;
+    x->seen |= x->watched && strcmp(x->watched, f.real) == 0;
     if (f.depth > TT__INCLUDE_DEPTH_MAX)
         TT_GOTO(
             tt__fail(TT_E_TEMPLATE, "headers include each other more than %d deep", TT__INCLUDE_DEPTH_MAX));
@@ -223,16 +226,30 @@ void tt__line_directive(tt__str *out, int line, const char *file) {
     tt__str_add(out, "\"\n");
 }
 
-tt_status tt__include_expand(tt__str *out, const char *path, const char *text) {
+static tt_status expand_all(expansion *x, const char *path, const char *text) {
     const char *slash = strrchr(path, '/');
-    expansion x = {.out = out};
     file f = {.path = path, .shown = slash ? slash + 1 : path, .real = realpath(path, NULL)};
-    tt_status status = find_folders(&x, path, text);
+    tt_status status = find_folders(x, path, text);
     if (status == TT_OK)
-        status = expand(&x, &f, text);
-    for (size_t i = 0; i < x.n_once; i++)
-        free(x.once[i]);
-    free(x.once);
+        status = expand(x, &f, text);
+    for (size_t i = 0; i < x->n_once; i++)
+        free(x->once[i]);
+    free(x->once);
     free(f.real);
     return status;
+}
+
+tt_status tt__include_expand(tt__str *out, const char *path, const char *text) {
+    return expand_all(&(expansion){.out = out}, path, text);
+}
+
+bool tt__include_has(const char *path, const char *text, const char *file) {
+    tt__str all = {0};
+    char *real = realpath(file, NULL);
+    expansion x = {.out = &all, .watched = real};
+    if (real)
+        expand_all(&x, path, text);
+    tt__str_free(&all);
+    free(real);
+    return x.seen;
 }

@@ -5,6 +5,8 @@
 #ifndef TT_KERNEL_ANNOTATION_INCLUDE_H
 #define TT_KERNEL_ANNOTATION_INCLUDE_H
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 enum {
@@ -24,6 +26,9 @@ enum {
  * TT_E_TEMPLATE ("path:line:column: ..."): a file is a folder or has a NUL byte, a limit is exceeded, or an
  * `#include` names its file by a macro. TT_E_IO: a file cannot be read. */
 tt_status tt__include_expand(tt__str *out, const char *path, const char *text);
+
+/* Does `file` come in where this text is expanded? Headers behind one that cannot be read do not count. */
+bool tt__include_has(const char *path, const char *text, const char *file);
 
 /* Appends a `#line`: what comes next is this line of the file. */
 void tt__line_directive(tt__str *out, int line, const char *file);

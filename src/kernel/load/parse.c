@@ -566,6 +566,33 @@ tt_status tt__template_load(tt__template **out, const char *path) {
     return status;
 }
 
+/* Files of data lie beside the kernel, and have no folder in their name. */
+static bool is_data(const tt__operation *op, const char *path, const char *file) {
+    const char *slash = strrchr(path, '/');
+    char beside[TT__PATH_MAX];
+    for (size_t i = 0; op && i < op->n_operands; i++) {
+        const char *const names[] = {op->operands[i].file, op->operands[i].expect};
+        for (int k = 0; k < 2; k++) {
+            snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, names[k]);
+            if (*names[k] && tt__same_file(beside, file))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool tt__template_reads(const char *path, const char *file) {
+    tt__str text = {0};
+    tt__template *t = NULL;
+    bool reads = tt__same_file(path, file);
+    if (!reads && tt__read_file_max(&text, path, TT__INCLUDE_BYTES_MAX) == TT_OK)
+        reads = tt__include_has(path, tt__str_text(&text), file) ||
+                (tt__template_load(&t, path) == TT_OK && is_data(t->own, path, file));
+    tt__template_free(&t);
+    tt__str_free(&text);
+    return reads;
+}
+
 /* ---- Joining the operation of another file ------------------------------------------------------------- */
 
 static tt_status other(const tt__template *t, const tt__template *of, const char *what, const char *has,

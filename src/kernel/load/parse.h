@@ -15,6 +15,8 @@ tt_status tt__template_parse(tt__template **out, const char *path, const char *s
 tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source);
 /* The same for a file. TT_E_IO: it cannot be read. */
 tt_status tt__template_load(tt__template **out, const char *path);
+/* Does the kernel in `path` read this file: as itself, a header, or data? If it cannot be read, it does not. */
+bool tt__template_reads(const char *path, const char *file);
 /* Reads only the annotations. tt__template_take_default comes next. The hash is that of a built-in source;
  * NULL for others. */
 tt_status tt__template_new(tt__template **out, const char *path, const char *source, const char *hash);

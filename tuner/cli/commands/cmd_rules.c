@@ -182,6 +182,7 @@ static int run(const tt__cli_args *args) {
 }
 
 static tt_status check(const tt__cli_args *args) {
+    TT_TRY(tt__cli_check_output(args, args->output));
     if (args->configs > TT__RULE_CONFIGS_MAX)
         return tt__fail(TT_E_INVALID, "--configs %lld: a rule has at most %d", (long long)args->configs,
                         TT__RULE_CONFIGS_MAX);

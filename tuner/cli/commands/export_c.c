@@ -778,7 +778,8 @@ static tt_status check_file(const char *path) {
 }
 
 /* The header's path, and the prefix of names: both from that of the source. */
-static tt_status name_files(writing *w, const char *output) {
+static tt_status name_files(writing *w, const tt__cli_args *args) {
+    const char *output = args->output;
     const char *name = base_name(output), *dot = strrchr(name, '.');
     if (!dot || dot == name ||
         (strcmp(dot, ".c") != 0 && strcmp(dot, ".cc") != 0 && strcmp(dot, ".cpp") != 0 &&
@@ -799,6 +800,7 @@ static tt_status name_files(writing *w, const char *output) {
         const char c = w->prefix[i];
         w->capitals[i] = (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     }
+    TT_TRY(tt__cli_check_output(args, tt__str_text(&w->header)));
     TT_TRY(check_file(tt__str_text(&w->header)));
     return check_file(output);
 }
@@ -827,7 +829,7 @@ out:
 tt_status tt__export_c(const tt__exports *exports, const tt__cli_args *args) {
     writing w = {.exports = exports};
     tt_status status;
-    TT_GOTO(name_files(&w, args->output));
+    TT_GOTO(name_files(&w, args));
     w.workload = malloc(sizeof *w.workload);
     if (!w.workload)
         TT_GOTO(tt__fail_memory(sizeof *w.workload));

@@ -22,6 +22,7 @@
 #include "dispatch/knowledge.h"
 #include "dispatch/layers.h"
 #include "gpu/device.h"
+#include "kernel/load/parse.h"
 
 static int exit_code(tt_status s) {
     static const int code[] = {
@@ -251,27 +252,27 @@ static bool is_log(const char *path) {
            head[2] == 0x06 && (head[3] & 0xfe) == 0x82;
 }
 
-static tt_status check_input(const char *path, const char *input) {
-    return input && tt__same_file(path, input)
-               ? tt__fail(TT_E_INVALID, "%s is read here, and would be lost: name another file", path)
-               : TT_OK;
+static tt_status check_inputs(const char *path, const char *const *inputs, size_t n,
+                              bool (*reads)(const char *input, const char *path)) {
+    for (size_t i = 0; i < n; i++)
+        if (inputs[i] && reads(inputs[i], path))
+            return tt__fail(TT_E_INVALID, "%s is read here, and would be lost: name another file", path);
+    return TT_OK;
 }
 
 tt_status tt__cli_check_output(const tt__cli_args *args, const char *path) {
-    const char *const inputs[] = {args->replay, args->kernel_file, args->kernel};
+    const char *const files[] = {args->replay, args->collected, args->lock};
+    const char *const kernels[] = {args->kernel_file, args->kernel, args->against};
     bool database = false;
-    if (!path)
+    if (!path || access(path, F_OK) != 0)
         return TT_OK;
     if (tt__is_database(path, &database) == TT_OK && (database || is_log(path)))
         return tt__fail(TT_E_INVALID, "%s is a database%s, and would be lost: name another file", path,
                         database ? "" : "'s log");
-    for (size_t i = 0; i < TT__COUNT(inputs); i++)
-        TT_TRY(check_input(path, inputs[i]));
-    for (size_t i = 0; i < args->n_files; i++)
-        TT_TRY(check_input(path, args->files[i]));
-    for (size_t i = 0; i < args->n_templates; i++)
-        TT_TRY(check_input(path, args->templates[i]));
-    return TT_OK; /* what cannot be read fails when it is written */
+    TT_TRY(check_inputs(path, files, TT__COUNT(files), tt__same_file));
+    TT_TRY(check_inputs(path, args->files, args->n_files, tt__same_file));
+    TT_TRY(check_inputs(path, kernels, TT__COUNT(kernels), tt__template_reads));
+    return check_inputs(path, args->templates, args->n_templates, tt__template_reads);
 }
 
 /* Can another file take the place of this one, whose real path is `real`? *old: the file; st_nlink is 0 if it

@@ -182,7 +182,7 @@ void tt__cli_json_known(tt__json *j, const tt__cli_number *numbers);
 void tt__cli_csv(tt__str *out, const char *text);
 
 /* Checks a file that will be written. TT_E_INVALID: it would take the place of a database, or of a file that
- * the command reads, under whatever name. NULL is no file. */
+ * the command reads, under whatever name: a header or data of a kernel, too. NULL is no file. */
 tt_status tt__cli_check_output(const tt__cli_args *args, const char *path);
 /* Writes a file, which `fill` fills; NULL: standard output. After a failure the old one is as it was, and no
  * partial file remains. With the mode "wx" it must be new. A file that cannot be replaced is written in
