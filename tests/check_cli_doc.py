@@ -60,7 +60,7 @@ for line in shown.strip().splitlines():
         wrong.append(f"docs/annotations.md shows what tune check does not: {line}")
 # Commands in blocks of other pages.
 known, shown = {"": main}, 0
-for page in "README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/faq.md", "docs/study.md", "examples/README.md":
+for page in "README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/tutorial.md", "docs/faq.md", "docs/study.md", "examples/README.md":
     text = open(f"{root}/{page}", encoding="utf-8").read()
     for line in "".join(block for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S) if language in ("sh", "console")).splitlines():
         line = re.match(r"(?:\$ )?(?:build/)?tune +((?:[^#]|#\S)*)", line)

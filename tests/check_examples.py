@@ -114,6 +114,7 @@ def check_excerpts(page, folder, *languages):
 
 
 check_excerpts(BRING, "examples/bring", "cuda")
+check_excerpts("docs/tutorial.md", "examples/tutorial", "cuda", "c")
 with tempfile.TemporaryDirectory() as folder:
     for file in (root / "examples/bring").iterdir():
         shutil.copy(file, folder)

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""check_tutorial.py TUNE ROOT CC INCLUDE...: the commands of docs/tutorial.md work, and print what it shows.
+
+Commands that need no GPU are run as they stand, and their output is compared, except for times and what depends on the compiler. All
+of them run on the CPU stand-in, too, with a smaller picture.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+tune, root = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+compiler, includes = sys.argv[3].split(), sys.argv[4:]
+files = root / "examples/tutorial"
+page = (root / "docs/tutorial.md").read_text(encoding="utf-8")
+stand_in = {"LD_LIBRARY_PATH": os.environ["HOSTCUDA_DIR"], "TILETUNE_NVRTC": os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"}
+WITHOUT_GPU = re.compile(r"tune (check|new|import|--device replay:)")
+VARIES = re.compile(r"^(compiled|occupancy) | in [^ ,]+ s\.$")  # by compiler and machine
+PIXELS, FEWER = "33177600", "99840"
+wrong = []
+
+
+def in_order(shown, text):
+    """The first line of `shown` that `text` does not have there; None if it has all. `...` stands for lines left out."""
+    at = 0
+    for line in shown:
+        if line.strip() == "...":
+            continue
+        found = text.find(line + "\n", at)
+        if found < 0:
+            return line
+        at = found + len(line)
+    return None
+
+
+def run(command, cwd, env):
+    done = subprocess.run(["bash", "-c", command], cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+blocks = re.findall(r"^```(\w*)\n(.*?)^```", page, re.M | re.S)
+consoles = []  # command, lines
+for language, block in blocks:
+    if language == "console":
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                consoles.append((line[2:], []))
+            else:
+                consoles[-1][1].append(line)
+with tempfile.TemporaryDirectory() as folder:
+    work, small = pathlib.Path(folder, "here"), pathlib.Path(folder, "small")
+    shutil.copytree(files, work)
+    shutil.copytree(files, small)
+    for file in small.iterdir():
+        if file.suffix in (".cu", ".c"):
+            text = file.read_text(encoding="utf-8").replace(PIXELS, FEWER).replace("7680 * 4320", FEWER)
+            file.write_text(text, encoding="utf-8")
+    (pathlib.Path(folder) / "bin").mkdir()
+    os.symlink(tune, pathlib.Path(folder) / "bin/tune")
+    plain = {k: v for k, v in os.environ.items() if k not in stand_in}
+    plain |= {"PATH": f"{folder}/bin:{os.environ['PATH']}", "XDG_DATA_HOME": folder, "TILETUNE_SYSTEM_DB": "", "CUDA_VISIBLE_DEVICES": "",
+              "COLUMNS": "120"}
+    for command, lines in consoles:
+        if WITHOUT_GPU.match(command):
+            status, out, err = run(command, work, plain)
+            shown = [line for line in lines if not VARIES.search(line)]
+            missing = in_order(shown, out)
+            if status or missing is not None:
+                wrong.append(f"{command} ends with {status} and does not print '{missing}' there:\n{out}{err}")
+        elif lines:
+            wrong.append(f"{command}: nothing holds its output against anything")
+        if "replay:" in command or command.startswith("tune import"):
+            continue
+        if command.startswith("cc "):
+            command = " ".join([*compiler, *includes, command[3:].replace("-lcuda", os.environ["HOSTCUDA_DIR"] + "/libcuda.so.1")])
+        status, out, err = run(command, small, plain | stand_in)
+        if status != (5 if " judge " in command and "gray_float" in command else 0):
+            wrong.append(f"on the stand-in, {command} ends with {status}:\n{out}{err}")
+if wrong:
+    sys.exit("\n\n".join(wrong))
+print(f"{len(consoles)} commands")
