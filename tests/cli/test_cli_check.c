@@ -76,6 +76,8 @@ static void test_tables_that_stay_zero(void **state) {
         {"__device__ int n[64];", "x[i] = atomicAdd(&n[i], 1);", NULL},
         {"__device__ int n[64];", "x[i] = atomicAdd(n + i, 1);", NULL},
         {"__device__ unsigned n;", "x[i] = atomicAdd(&n, 1);", NULL},
+        /* As in a header: the file declares none of this name. */
+        {"#define MAKE(a) __device__ int a##d[4];\nMAKE(en)", "x[i] = end[i & 3];", NULL},
         {"__device__ unsigned n;", "if (x[i] == 7) n = 2; x[i] = n;", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

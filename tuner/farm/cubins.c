@@ -177,10 +177,10 @@ static bool may_write(const char *text, const char *name, size_t n, bool is_arra
            strncmp(next, ">>=", 3) == 0 || *next == '.' || strncmp(next, "->", 2) == 0;
 }
 
-/* Is a __device__ variable a table: read, and never written by the code? */
+/* Is it a __device__ variable of the file, and a table: read, and never written by the code? */
 static bool is_table(const char *text, const char *name, size_t n, bool is_array) {
     static const char word[] = "__device__";
-    bool read = false;
+    bool read = false, found = false; /* the declaration; else it is a header's, as cuda::std::end is */
     for (const char *at = text; (at = strstr(at, name)) != NULL; at += n) {
         if ((at > text && tt__is_word_char(at[-1])) || tt__is_word_char(at[n]))
             continue;
@@ -190,6 +190,7 @@ static bool is_table(const char *text, const char *name, size_t n, bool is_array
         const char *declared = strstr(statement, word);
         if (declared && declared < at) {
             const char *end = after_elements(at + n);
+            found = true;
             if (*end == ';' || *end == ',')
                 continue;
             return false; /* it has a value, or is something else */
@@ -198,7 +199,7 @@ static bool is_table(const char *text, const char *name, size_t n, bool is_array
             return false;
         read = true;
     }
-    return read;
+    return read && found;
 }
 
 /* Nothing but the code can fill a __device__ variable. */

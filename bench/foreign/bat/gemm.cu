@@ -20,6 +20,9 @@
 //@ param     SA 0 1
 //@ param     SB 0 1
 //@ param     PRECISION 32
+//@ where     m % MWG = 0
+//@ where     n % NWG = 0
+//@ where     k % KWG = 0
 //@ where     KWG % KWI = 0
 //@ where     MWG % MDIMC = 0
 //@ where     NWG % NDIMC = 0

@@ -17,15 +17,17 @@
 //@ default   coarsen=2 threads=256
 //@ reference product
 //@ block     32, 8
-//@ grid      ceil_div(n, 32), m / 8
-//@ args      i32 n, indptr, indices, values, b, c
+//@ grid      ceil_div(n, 32), ceil_div(m, 8)
+//@ args      i32 m, i32 n, indptr, indices, values, b, c
 //@ tolerance scale 1e-5
 
 #include "../sources/dgSPARSE-Lib/src/ge-spmm/csrspmm_rowcaching.cu"
 
-extern "C" __global__ void product(int n, const int *indptr, const int *indices, const float *values, const float *b, float *c) {
+extern "C" __global__ void product(int m, int n, const int *indptr, const int *indices, const float *values, const float *b, float *c) {
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
     float sum = 0;
+    if (y >= m)
+        return;
     for (int p = indptr[y]; p < indptr[y + 1] && x < n; p++)
         sum += values[p] * b[indices[p] * n + x];
     if (x < n)
