@@ -285,7 +285,7 @@ static tt_status measure_regimes(bench *b, const bench_case *c, const bench_cont
     return TT_OK;
 }
 
-static tt_status make_arrays(bench *b, const bench_case *c) {
+tt_status bench_make_arrays(bench *b, const bench_case *c) {
     CUdeviceptr base, dst, src;
     size_t bytes;
     TT_TRY(bench_timer_case(b->timer, c));
@@ -296,13 +296,13 @@ static tt_status make_arrays(bench *b, const bench_case *c) {
 static tt_status measure_all(bench *b, const bench_case *c, bench_contest *contests, bench_result *results,
                              bench_clocks *clocks) {
     bench_case warm;
-    TT_TRY(make_arrays(b, c));
+    TT_TRY(bench_make_arrays(b, c));
     TT_TRY(enter_all(b, c, contests[0].peers));
     TT_TRY(measure_regimes(b, c, &contests[0], false, results, clocks));
     if (!bench_wanted_warm(b, c))
         return TT_OK;
     TT_TRY(bench_warm_case(&warm, c));
-    TT_TRY(make_arrays(b, &warm));
+    TT_TRY(bench_make_arrays(b, &warm));
     TT_TRY(enter_all(b, &warm, contests[1].peers));
     return measure_regimes(b, c, &contests[1], true, results, clocks);
 }

@@ -245,8 +245,8 @@ static int by_time(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Which of the space to try: the best of the stored trials, or, where there are none, everything. */
-static tt_status choose(standings *s, bench *b, const tt__problem *p) {
+/* Which of the space to try: the best of the stored trials, or, where there are none, everything (`all`). */
+static tt_status choose(standings *s, bench *b, const tt__problem *p, bool all) {
     int64_t id = -1;
     s->items = calloc(s->space->n ? s->space->n : 1, sizeof *s->items);
     if (!s->items)
@@ -257,15 +257,18 @@ static tt_status choose(standings *s, bench *b, const tt__problem *p) {
     qsort(s->items, s->n, sizeof *s->items, by_time);
     if (s->n > SHORT_LIST)
         s->n = SHORT_LIST;
+    if (s->n == 0 && !all)
+        return tt__fail(TT_E_NO_WINNER, "the store has no trials of it: tune it with --tune");
     if (s->n == 0)
         for (; s->n < s->space->n; s->n++)
             s->items[s->n] = (standing){s->n, 0};
     return TT_OK;
 }
 
-static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, const tt__problem *p) {
+static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, const tt__problem *p,
+                           bool all) {
     standings s = {.space = space};
-    tt_status status = choose(&s, b, p);
+    tt_status status = choose(&s, b, p, all);
     for (size_t i = 0; i < s.n && status == TT_OK; i++) {
         const tt__candidate *c = &space->items[s.items[i].at];
         template_launch *l = malloc(sizeof *l);
@@ -289,22 +292,31 @@ static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, c
     return status;
 }
 
-/* The same problem as the tuner's own tuned copy, so that its trials are found. */
-tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c) {
-    tt__problem p;
+/* The configurations of all built-in templates for the problem. */
+static tt_status add_templates(bench_peer *peer, bench *b, const tt__problem *p, bool all) {
     tt__space space = {0};
     tt_status status = TT_OK;
-    tt__problem_copy(&p, &c->problem);
     for (size_t i = 0; i < b->ctx->templates.n && status == TT_OK; i++) {
         const tt__template *t = b->ctx->templates.items[i];
         status = tt__template_read(&t);
         if (status == TT_OK)
-            status = tt__space_add(&space, t, &b->gpu, &p);
+            status = tt__space_add(&space, t, &b->gpu, p);
     }
     if (status == TT_OK)
-        status = add_space(peer, b, &space, &p);
+        status = add_space(peer, b, &space, p, all);
     tt__space_free(&space);
     return status;
+}
+
+tt_status bench_best_open(bench_peer *peer, bench *b, const bench_case *c) {
+    return add_templates(peer, b, &c->problem, false);
+}
+
+/* The same problem as the tuner's own tuned copy, so that its trials are found. */
+tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c) {
+    tt__problem p;
+    tt__problem_copy(&p, &c->problem);
+    return add_templates(peer, b, &p, true);
 }
 
 tt_status bench_mirrored_open(bench_peer *peer, bench *b, const bench_case *c) {
@@ -315,7 +327,7 @@ tt_status bench_mirrored_open(bench_peer *peer, bench *b, const bench_case *c) {
         return tt__fail(TT_E_UNSUPPORTED, "rows are not aligned to 16 bytes");
     tt_status status = tt__space_add(&space, b->mirrored, &b->gpu, &c->problem);
     if (status == TT_OK)
-        status = add_space(peer, b, &space, &c->problem);
+        status = add_space(peer, b, &space, &c->problem, true);
     tt__space_free(&space);
     return status;
 }

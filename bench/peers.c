@@ -148,6 +148,10 @@ static tt_status run(bench *b, const bench_cases *cases, int *exit_status) {
     if (b->options->tune)
         tune_missing(b, cases);
     TT_TRY(tt__store_known_gpu(b->ctx->store, &b->gpu, &b->gpu_id));
+    if (b->options->graphs) {
+        *exit_status = 0;
+        return bench_graphs(b, cases);
+    }
     bench_report report;
     bench_report_open(&report, b);
     bool going = true;
@@ -164,7 +168,7 @@ static tt_status run(bench *b, const bench_cases *cases, int *exit_status) {
 static const char usage[] =
     "usage: bench-peers [--db PATH] [--device N] [--cases default|quick|narrow|FILE] [--rounds N]\n"
     "                   [--tune] [--tune-limit SECONDS] [--without PEER,...] [--output FILE]\n"
-    "                   [--part K/N] [--commit TEXT] [--cublas FILE] [--cutensor FILE]\n"
+    "                   [--part K/N] [--commit TEXT] [--cublas FILE] [--cutensor FILE] [--graphs]\n"
     "PEER: memcpy, copy, mirrored, geam, cutensor. A FILE of cases has lines\n"
     "ROWS COLS [ELEM_SIZE [LDS LDD [BATCH [IN_PLACE]]]]; 0 is the default. See bench/README.md.\n";
 
@@ -194,6 +198,7 @@ static int parse(bench_options *o, int argc, char **argv) {
                               {"rounds", BENCH_INT, &o->rounds},
                               {"tune", BENCH_FLAG, &o->tune},
                               {"tune-limit", BENCH_REAL, &o->tune_limit_s},
+                              {"graphs", BENCH_FLAG, &o->graphs},
                               {"without", BENCH_TEXT, &without},
                               {"output", BENCH_TEXT, &o->output},
                               {"part", BENCH_TEXT, &part},

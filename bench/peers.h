@@ -39,7 +39,7 @@ typedef struct bench_options {
     bool without[BENCH_PEERS];
     int device, rounds; /* rounds 0: by size */
     int part, parts;    /* every case whose number, from 1, is part modulo parts */
-    bool tune;
+    bool tune, graphs;
     double tune_limit_s;
 } bench_options;
 
@@ -189,6 +189,8 @@ extern const bench_peer_kind bench_peer_kinds[BENCH_PEERS];
 tt_status bench_variant_add(bench_peer *peer, const bench_variant *v);
 void bench_peer_close(bench_peer *peer);
 
+/* Ours again: the best configurations of the store's trials, each a variant. */
+tt_status bench_best_open(bench_peer *peer, bench *b, const bench_case *c);
 tt_status bench_ours_open(bench_peer *peer, bench *b, const bench_case *c);
 tt_status bench_memcpy_open(bench_peer *peer, bench *b, const bench_case *c);
 tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c);
@@ -229,5 +231,14 @@ tt_status bench_warm_case(bench_case *out, const bench_case *c);
 
 /* Measures a case and reports it, whatever happens. False if the CUDA context is lost. */
 bool bench_run_case(bench *b, const bench_case *c, bench_report *report);
+
+/* Makes the arrays of a case, and fills them. */
+tt_status bench_make_arrays(bench *b, const bench_case *c);
+
+/* ---- graphs.c ------------------------------------------------------------------------------------------ */
+
+/* Prints for each case whether the configuration that is best in separate launches is best in a graph of many
+ * launches, too, warm and cold. */
+tt_status bench_graphs(bench *b, const bench_cases *cases);
 
 #endif
