@@ -332,17 +332,17 @@ static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p
 }
 
 /* What the compiler said no to. */
-typedef enum refusal { NOTHING, HOST_FUNCTION, OTHER } refusal;
+typedef enum refusal { NOTHING, HOST_FUNCTION, ASSEMBLER, OTHER } refusal;
 
 static refusal why_refused(nvrtcProgram handle, nvrtcResult r) {
-    static const char host[] = "are not allowed in JIT mode"; /* functions, variables */
+    static const char host[] = "are not allowed in JIT mode", /* functions, variables */
+        assembler[] = "ptxas";
     size_t size = 0;
     char *log = NULL;
     refusal why = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION ? OTHER : NOTHING;
     if (why && table.nvrtcGetProgramLogSize(handle, &size) == NVRTC_SUCCESS && size > 1 &&
-        (log = calloc(size, 1)) && table.nvrtcGetProgramLog(handle, log) == NVRTC_SUCCESS &&
-        strstr(log, host))
-        why = HOST_FUNCTION;
+        (log = calloc(size, 1)) && table.nvrtcGetProgramLog(handle, log) == NVRTC_SUCCESS)
+        why = strstr(log, host) ? HOST_FUNCTION : strstr(log, assembler) ? ASSEMBLER : OTHER;
     free(log);
     return why;
 }
@@ -468,12 +468,12 @@ static tt_status add_folders(tt__str *folders, const char **argv, int *argc) {
     return TT_OK;
 }
 
-static tt_status compile_file(tt__str *out, const char *name, const char *source, const char *options,
-                              int n_options, int cc, bool ptx) {
+/* *text has what was compiled before, and gets what is compiled now. The same is not compiled again. */
+static tt_status compile_cut(tt__str *out, tt__str *text, refusal *refused, tt__cut cut, const char *name,
+                             const char *source, const char *options, int n_options, int cc, bool ptx) {
     const char *argv[OPTIONS_MAX];
     char arch[32];
     int argc = 0;
-    refusal refused = NOTHING;
     TT_TRY(tt__nvrtc_open());
     TT_TRY(check_arch(cc));
     if (n_options > OPTIONS_MAX - RESERVED)
@@ -486,12 +486,16 @@ static tt_status compile_file(tt__str *out, const char *name, const char *source
     if (keeps_a_cache())
         argv[argc++] =
             "--no-cache"; /* the store is our cache; filling NVRTC's too more than doubles the time */
-    tt__str text = {0}, folders = {0};
+    tt__str before = *text, folders = {0};
     bool dropped[OPTIONS_MAX] = {false};
     program p = {.name = name, .original = source, .ptx = ptx};
     tt_status status;
-    TT_GOTO(tt__source_make(&text, dropped, source, options, n_options));
-    p.source = tt__str_text(&text);
+    *text = (tt__str){0};
+    TT_GOTO(tt__source_make(text, dropped, cut, source, options, n_options));
+    p.source = tt__str_text(text);
+    status = TT_E_COMPILE;
+    if (before.len && strcmp(p.source, tt__str_text(&before)) == 0)
+        goto out;
     TT_GOTO(split_options(&p, argv, &argc, dropped, options, n_options));
     if (includes_files(p.source)) {
         p.n_headers = (int)tt__n_host_headers;
@@ -503,20 +507,38 @@ static tt_status compile_file(tt__str *out, const char *name, const char *source
      * would be for both. */
     for (bool minimal = true, for_device = false;;) {
         argv[argc] = "--minimal";
-        status = compile(out, &p, argv, argc + minimal, &refused);
-        if (refused == HOST_FUNCTION && !for_device) {
+        status = compile(out, &p, argv, argc + minimal, refused);
+        if (*refused == HOST_FUNCTION && !for_device) {
             argv[argc++] = "--device-as-default-execution-space";
             for_device = true;
-        } else if (refused && minimal) {
+        } else if (*refused && minimal) {
             minimal = false;
         } else {
             break;
         }
     }
 out:
-    tt__str_free(&text);
+    tt__str_free(&before);
     tt__str_free(&folders);
     return status;
+}
+
+/* A file that does not compile is perhaps cut too much. If the whole does not compile either, its errors are
+ * those of the host's code, so that the first ones are reported. */
+static tt_status compile_file(tt__str *out, const char *name, const char *source, const char *options,
+                              int n_options, int cc, bool ptx) {
+    char first[2048] = "";
+    tt__str text = {0};
+    tt_status status = TT_E_COMPILE;
+    refusal refused = OTHER;
+    for (int cut = TT__CUT_UNUSED; cut <= TT__CUT_NOTHING && status == TT_E_COMPILE && refused != ASSEMBLER;
+         cut++) {
+        status = compile_cut(out, &text, &refused, (tt__cut)cut, name, source, options, n_options, cc, ptx);
+        if (cut == TT__CUT_UNUSED)
+            tt__copy(first, sizeof first, tt_last_error());
+    }
+    tt__str_free(&text);
+    return status == TT_E_COMPILE ? tt__fail(status, "%s", first) : status;
 }
 
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,

@@ -216,12 +216,22 @@ int tt__source_replaced(const char *source, const char *name, const char **file,
 
 /* ---- Functions that are not needed --------------------------------------------------------------------- */
 
+/* Words whose brackets have no parameters of a function. */
+enum { OF_KERNELS = 4 }; /* the first ones, which only a kernel may have */
 static const char *const attributes[] = {"__launch_bounds__", "__cluster_dims__", "__maxnreg__",
-                                         "__block_size__"};
+                                         "__block_size__",    "__align__",        "__builtin_align__",
+                                         "__attribute__",     "__declspec",       "alignas",
+                                         "decltype",          "noexcept",         "requires"};
 
-/* Blanks what only a kernel may have. */
+static bool is_attribute(const char *word, size_t n) {
+    bool yes = false;
+    for (size_t i = 0; i < TT__COUNT(attributes); i++)
+        yes |= tt__word_is(word, n, attributes[i]);
+    return yes;
+}
+
 static tt_status blank_attributes(changes *c, const char *from, const char *to) {
-    for (size_t i = 0; i < TT__COUNT(attributes); i++) {
+    for (size_t i = 0; i < OF_KERNELS; i++) {
         const char *at = find_word(from, to, attributes[i]);
         const char *open = at ? at + strlen(attributes[i]) : NULL;
         open = open ? open + strspn(open, " \t\r\n") : NULL;
@@ -246,10 +256,7 @@ static const char *head_name(const char *at, size_t *n, const char **open) {
         if (word == 0)
             continue;
         const char *next = at + word + strspn(at + word, " \t\r\n");
-        bool attribute = tt__word_is(at, word, "__align__") || tt__word_is(at, word, "__attribute__");
-        for (size_t i = 0; i < TT__COUNT(attributes); i++)
-            attribute |= tt__word_is(at, word, attributes[i]);
-        if (attribute && *next == '(') {
+        if (is_attribute(at, word) && *next == '(') {
             at = behind(next);
             if (!at)
                 return NULL;
@@ -283,7 +290,7 @@ static tt_status drop_kernels(changes *c, const char *names) {
             has_word(open, behind(open), "__grid_constant__"))
             continue;
         TT_TRY(change(c, at, at + n_global, device, n_global));
-        TT_TRY(blank_attributes(c, start, open));
+        TT_TRY(blank_attributes(c, start, behind(open) + strcspn(behind(open), ";{")));
     }
     return TT_OK;
 }
@@ -342,14 +349,15 @@ typedef struct part {
     const char *name, *from, *to;
     size_t n_name;
     bool of_host, macro, reached;
+    bool special; /* of a template, which may be a header's */
     size_t group; /* names of one statement go together */
 } part;
 
 typedef struct parts {
     const char *source, *bare;
     bool pastes; /* macros make names */
-    size_t n, n_todo, n_groups;
-    part *part;   /* by place, then sorted by name */
+    size_t n, n_macros, n_todo, n_groups;
+    part *part;   /* macros, then others by place; in the end all by name */
     size_t *todo; /* reached, and not yet read */
     bool *stays;  /* each group */
 } parts;
@@ -398,17 +406,82 @@ static bool has_any(const char *from, const char *to, const char *const *words, 
 static const char *const of_device[] = {"__device__", "__global__", "__constant__", "__shared__",
                                         "__managed__"};
 
+static int by_name(const void *a, const void *b) {
+    const part *x = a, *y = b;
+    const int order = memcmp(x->name, y->name, x->n_name < y->n_name ? x->n_name : y->n_name);
+    return order ? order : (x->n_name > y->n_name) - (x->n_name < y->n_name);
+}
+
+/* The first part of this name, or where it would be, among the first `high`, which are sorted. */
+static size_t first_of(const parts *p, size_t high, const char *name, size_t n) {
+    size_t low = 0;
+    const part wanted = {.name = name, .n_name = n};
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (by_name(&p->part[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Is it a macro of the file that has whole definitions, or begins or ends one? */
+static bool makes_code(const parts *p, const char *name, size_t n) {
+    const part wanted = {.name = name, .n_name = n};
+    bool yes = false;
+    for (size_t i = first_of(p, p->n_macros, name, n); i < p->n_macros; i++) {
+        const part *m = &p->part[i];
+        if (by_name(m, &wanted) != 0)
+            break;
+        yes |= find_text(m->from, m->to, "{") || find_text(m->from, m->to, "}") ||
+               find_text(m->from, m->to, ";");
+    }
+    return yes;
+}
+
+/* Behind the last macro before `to` that may make a definition of its own, as calls without a semicolon do;
+ * `start` if there is none. */
+static const char *behind_macros(const parts *p, const char *start, const char *to) {
+    const char *from = start;
+    int angle = 0;
+    for (const char *at = start; at && at < to;) {
+        const size_t n = word_length(at);
+        const char *next = at + n + strspn(at + n, " \t\r\n");
+        angle += (*at == '<') - (*at == '>');
+        if (n && angle <= 0 && next < to && *next == '(') {
+            const char *end = behind(next);
+            from = is_attribute(at, n) ? from : end ? end : to;
+            at = end;
+            continue;
+        }
+        if (n && makes_code(p, at, n))
+            from = at + n;
+        at += n ? n : 1;
+    }
+    return from + strspn(from, " \t\r\n");
+}
+
+/* A part that has a name. `template <>` makes something special of a template. */
+static tt_status add_named(parts *p, const char *name, size_t n, const char *from, const char *to) {
+    const char *open = from + 8 * is_ours(from, "template");
+    open += strspn(open, " \t\r\n");
+    const bool special = open > from && *open == '<' && open[1 + strspn(open + 1, " \t\r\n")] == '>';
+    return add_part(p, (part){.name = name, .from = from, .to = to, .n_name = n, .special = special});
+}
+
 /* A definition `TYPE NAME(...) {`. Constructors and operators are not named where they are used. */
 static tt_status add_function(parts *p, const char *start, const char *brace, const char *end, bool member) {
     const char *close = last_code(start, brace), *open = opening(start, close);
     size_t n = 0, n_type = 0;
     const char *name = open ? word_before(start, open, &n) : NULL;
     start += strspn(start, " \t\r\n");
+    const char *own = behind_macros(p, start, name ? name : start);
     const bool device = has_any(start, brace, of_device, TT__COUNT(of_device));
-    const bool of_host = !device && ((n && tt__word_is(name, n, "main")) || is_of_host(start, end));
+    const bool of_host = !device && ((n && tt__word_is(name, n, "main")) || is_of_host(own, end));
     if (of_host) /* whatever its name is */
-        return add_part(p, (part){.name = start, .from = start, .to = end, .n_name = 0, .of_host = true});
-    if (n == 0 || member || has_word(start, open, "operator"))
+        return add_part(p, (part){.name = own, .from = own, .to = end, .n_name = 0, .of_host = true});
+    if (n == 0 || member || own != start || has_word(start, open, "operator"))
         return TT_OK;
     const char *before = last_code(start, name);
     while (before > start + 1 && before[-1] == ':' && before[-2] == ':') { /* of a namespace or a class */
@@ -417,20 +490,21 @@ static tt_status add_function(parts *p, const char *start, const char *brace, co
     }
     word_before(start, before, &n_type);
     const bool typed = n_type > 0 || (before > start && strchr("*&>]", before[-1]));
-    return typed ? add_part(p, (part){.name = name, .from = start, .to = end, .n_name = n}) : TT_OK;
+    return typed ? add_named(p, name, n, start, end) : TT_OK;
 }
 
-/* `using NAME = ...;`, `using SCOPE::NAME;` or `typedef ... NAME;`. */
+/* `using NAME = ...;`, also a template, `using SCOPE::NAME;` or `typedef ... NAME;`. Several names stay. */
 static tt_status add_alias(parts *p, const char *start, const char *end) {
     size_t n = 0;
-    const char *name = word_before(start, end, &n), *next = start + 5 + strspn(start + 5, " \t\r\n");
-    if (memchr(start, '=', (size_t)(end - start))) {
-        name = next;
+    const char *name = word_before(start, end, &n), *use = find_word(start, end, "using");
+    if (use && memchr(use, '=', (size_t)(end - use))) {
+        name = use + 5 + strspn(use + 5, " \t\r\n");
         n = word_length(name);
-    } else if (has_word(next, end, "namespace") || memchr(start, '(', (size_t)(end - start))) {
+    } else if (memchr(start, ',', (size_t)(end - start)) || has_word(start, end, "namespace") ||
+               memchr(start, '(', (size_t)(end - start))) {
         return TT_OK;
     }
-    return n ? add_part(p, (part){.name = name, .from = start, .to = end + 1, .n_name = n}) : TT_OK;
+    return n && behind_macros(p, start, name) == start ? add_named(p, name, n, start, end + 1) : TT_OK;
 }
 
 /* The name in `... TYPE NAME(...);`, where macros may have brackets, too. */
@@ -447,7 +521,8 @@ static const char *prototype(const char *start, const char *end) {
     }
     const char *before = n ? last_code(start, name) : start;
     word_before(start, before, &n_type);
-    return n_type > 0 || (before > start && strchr("*&>", before[-1])) ? name : NULL;
+    const bool typed = n_type > 0 || (before > start && strchr("*&>", before[-1]));
+    return typed && !is_attribute(name, n) ? name : NULL;
 }
 
 /* A statement `TYPE NAME = ..., NAME(...);`. Instances of templates are made where they are used. */
@@ -457,7 +532,8 @@ static tt_status add_statement(parts *p, const char *start, const char *end) {
     static const char *const types[] = {"struct", "class", "enum", "union"};
     start += strspn(start, " \t\r\n");
     const char *instance = find_word(start, end, "template");
-    if (instance && instance[8 + strspn(instance + 8, " \t\r\n")] != '<')
+    if (instance && instance[8 + strspn(instance + 8, " \t\r\n")] != '<' &&
+        !(instance > start && strchr(".>:", last_code(start, instance)[-1])))
         return add_part(
             p, (part){.name = instance, .from = instance, .to = end + 1, .n_name = 8, .of_host = true});
     const char *head = start + strcspn(start, "=,[(;");
@@ -468,8 +544,10 @@ static tt_status add_statement(parts *p, const char *start, const char *end) {
     if (has_any(start, end, aliases, TT__COUNT(aliases)))
         return add_alias(p, start, end);
     const char *name = prototype(start, end);
-    if (name)
-        return add_part(p, (part){.name = name, .from = start, .to = end + 1, .n_name = word_length(name)});
+    if (name && behind_macros(p, start, name) == start)
+        return add_named(p, name, word_length(name), start, end + 1);
+    if (name || device)
+        return TT_OK;
     const size_t n_before = p->n;
     bool named = false;
     int depth = 0, angle = 0;
@@ -481,12 +559,14 @@ static tt_status add_statement(parts *p, const char *start, const char *end) {
             const char *before = last_code(start, name);
             word_before(start, before, &n_type);
             const bool typed = p->n > n_before || n_type > 0 || (before > start && strchr("*&>", before[-1]));
-            if (n == 0 || !typed ||
+            const bool first = p->n == n_before;
+            if (n == 0 || !typed || is_attribute(name, n) ||
+                (first && behind_macros(p, start, name) != start) ||
                 has_any(before - n_type, before, types, TT__COUNT(types))) { /* it stays */
                 p->n = n_before;
                 return TT_OK;
             }
-            TT_TRY(add_part(p, (part){.name = name, .from = start, .to = end + 1, .n_name = n}));
+            TT_TRY(add_named(p, name, n, start, end + 1));
             named = true;
         }
         depth += (strchr("([", *at) != NULL) - (strchr(")]", *at) != NULL);
@@ -513,19 +593,21 @@ static tt_status add_struct(parts *p, const char *start, const char *brace, cons
     const size_t n = word_length(name);
     const char *after = name + n + strspn(name + n, " \t\r\n");
     start += strspn(start, " \t\r\n");
-    return n && (after == brace || *after == ':' || *after == '<')
-               ? add_part(p, (part){.name = name, .from = start, .to = next + 1, .n_name = n})
+    const bool plain = after == brace || *after == '<' || (*after == ':' && after[1] != ':');
+    return n && plain && behind_macros(p, start, name) == start
+               ? add_part(
+                     p,
+                     (part){
+                         .name = name, .from = start, .to = next + 1, .n_name = n, .special = *after == '<'})
                : TT_OK;
 }
 
 /* Does a list of parameters end here, and not an attribute, as in `struct __align__(16) {`? */
 static bool ends_parameters(const char *start, const char *close) {
-    static const char *const others[] = {"__align__", "__builtin_align__", "alignas", "__attribute__",
-                                         "__declspec"};
     const char *open = close > start && close[-1] == ')' ? opening(start, close) : NULL;
     size_t n = 0;
     const char *name = open ? word_before(start, open, &n) : NULL;
-    return open && !has_any(name, name + n, others, TT__COUNT(others));
+    return open && !is_attribute(name, n);
 }
 
 /* What is in no function and no struct. Members go only if they are of the host. */
@@ -556,29 +638,32 @@ static tt_status find_parts(parts *p) {
     return TT_OK;
 }
 
-static int by_name(const void *a, const void *b) {
-    const part *x = a, *y = b;
-    const int order = memcmp(x->name, y->name, x->n_name < y->n_name ? x->n_name : y->n_name);
-    return order ? order : (x->n_name > y->n_name) - (x->n_name < y->n_name);
-}
-
 /* All of this name stay, overloads and macros alike. What they name is read later. */
 static void reach(parts *p, const char *name, size_t n) {
-    size_t low = 0, high = p->n;
     const part wanted = {.name = name, .n_name = n};
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (by_name(&p->part[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < p->n && by_name(&p->part[low], &wanted) == 0; low++) {
-        if (!p->part[low].reached && !p->part[low].of_host) {
-            p->todo[p->n_todo++] = low;
-            p->stays[p->part[low].group] = true;
+    for (size_t i = first_of(p, p->n, name, n); i < p->n && by_name(&p->part[i], &wanted) == 0; i++) {
+        if (!p->part[i].reached && !p->part[i].of_host) {
+            p->todo[p->n_todo++] = i;
+            p->stays[p->part[i].group] = true;
         }
-        p->part[low].reached = true;
+        p->part[i].reached = true;
+    }
+}
+
+/* What code uses without its name: `for (x : all)` and `auto [a, b] = x` do, a `#pragma unroll` is in no text
+ * that is read, and a header may use what the file makes special of its templates. */
+static void reach_unnamed(parts *p) {
+    static const char *const names[] = {"begin", "end", "get", "tuple_size", "tuple_element", "swap", ""};
+    for (size_t i = 0; i < TT__COUNT(names); i++)
+        reach(p, names[i], strlen(names[i]));
+    for (size_t i = 0, next; i < p->n; i = next) {
+        size_t n_special = 0, n_macros = 0;
+        for (next = i; next < p->n && by_name(&p->part[i], &p->part[next]) == 0; next++) {
+            n_special += p->part[next].special;
+            n_macros += p->part[next].macro;
+        }
+        if (n_special && n_special + n_macros == next - i)
+            reach(p, p->part[i].name, p->part[i].n_name);
     }
 }
 
@@ -600,7 +685,7 @@ static const char *body(const char *at) {
     return at;
 }
 
-/* Macros that make instances of kernels become empty. */
+/* Macros that make instances of kernels become empty. A pragma counts as one without a name. */
 static tt_status add_macros(parts *p, changes *c) {
     tt__cxx_lines lines = {.source = c->source};
     while (tt__cxx_next_line(&lines)) {
@@ -608,11 +693,16 @@ static tt_status add_macros(parts *p, changes *c) {
         if (lines.inside != TT__CXX_CODE || *at != '#')
             continue;
         at += 1 + strspn(at + 1, " \t");
-        if (!tt__word_is(at, word_length(at), "define"))
+        const bool pragma = tt__word_is(at, word_length(at), "pragma");
+        if (!pragma && !tt__word_is(at, word_length(at), "define"))
             continue;
         at += 6 + strspn(at + 6, " \t");
         while (*end && *end != '\n')
             end += *end == '\\' && end[1] ? 2 + (end[1] == '\r' && end[2] == '\n') : 1;
+        if (pragma) {
+            TT_TRY(add_part(p, (part){.name = at, .from = at, .to = end, .macro = true}));
+            continue;
+        }
         p->pastes |= memmem(at, (size_t)(end - at), "##", 2) != NULL;
         const char *made = body(at + word_length(at)), *next = made + word_length(made);
         if (made < end && tt__word_is(made, word_length(made), "template") &&
@@ -652,6 +742,7 @@ static tt_status reach_parts(parts *p, const char *options, int n) {
     reach_words(p, at, at + strlen(at));
     for (int i = 0; i < n; i++, options += strlen(options) + 1)
         reach_words(p, options, options + strlen(options));
+    reach_unnamed(p);
     while (p->n_todo > 0) {
         const part *next = &p->part[p->todo[--p->n_todo]];
         reach_words(p, next->from, next->to);
@@ -661,13 +752,16 @@ static tt_status reach_parts(parts *p, const char *options, int n) {
 }
 
 /* What the kernels do not reach is of the host, or might be: its types and its headers are not at hand. */
-static tt_status drop_unused(changes *c, const char *options, int n) {
+static tt_status drop_unused(changes *c, tt__cut cut, const char *options, int n) {
     parts p = {.source = c->source, .bare = c->bare};
     tt_status status = add_macros(&p, c);
+    p.n_macros = p.n;
+    if (p.n)
+        qsort(p.part, p.n, sizeof *p.part, by_name);
     status = status == TT_OK ? find_parts(&p) : status;
     status = status == TT_OK ? reach_parts(&p, options, n) : status;
     for (size_t i = 0; i < p.n && status == TT_OK; i++)
-        if (!p.part[i].macro && !p.stays[p.part[i].group])
+        if (p.part[i].of_host || (cut == TT__CUT_UNUSED && !p.part[i].macro && !p.stays[p.part[i].group]))
             status = change(c, p.part[i].from, p.part[i].to, NULL, 0);
     free(p.part);
     free(p.todo);
@@ -723,7 +817,7 @@ static bool wants_type(const char *source, const char *name) {
     return used;
 }
 
-static tt_status change_source(changes *c, bool *dropped, const char *options, int n) {
+static tt_status change_source(changes *c, bool *dropped, tt__cut cut, const char *options, int n) {
     const char *users = NULL, *at = options, *options_of_all = options;
     for (int i = 0; i < n; i++, at += strlen(at) + 1)
         users = is_ours(at, TT__USERS) ? at + strlen(TT__USERS) : users;
@@ -734,7 +828,9 @@ static tt_status change_source(changes *c, bool *dropped, const char *options, i
         if (is_ours(options, "-D") && !is_ours(options, "-DELEM_SIZE=")) /* a file may have one of its own */
             TT_TRY(replace(c, options + 2, &dropped[i]));
     TT_TRY(drop_includes(c));
-    TT_TRY(drop_unused(c, options_of_all, n));
+    if (cut == TT__CUT_NOTHING)
+        return TT_OK;
+    TT_TRY(drop_unused(c, cut, options_of_all, n));
     return drop_kernels(c, users);
 }
 
@@ -771,9 +867,11 @@ static void add_head(tt__str *out, const char *source, const char *options, int 
     tt__str_add(out, "#line 1\n");
 }
 
-tt_status tt__source_make(tt__str *out, bool *dropped, const char *source, const char *options, int n) {
+tt_status tt__source_make(tt__str *out, bool *dropped, tt__cut cut, const char *source, const char *options,
+                          int n) {
     changes c = {.source = source, .bare = strdup(source)};
-    tt_status status = c.bare ? change_source(&c, dropped, options, n) : tt__fail_memory(strlen(source) + 1);
+    tt_status status =
+        c.bare ? change_source(&c, dropped, cut, options, n) : tt__fail_memory(strlen(source) + 1);
     if (status == TT_OK) {
         add_head(out, source, options, n);
         write_changed(out, &c);

@@ -9,16 +9,22 @@
 
 #include "base/str.h"
 
-/* Appends the text for n options (code/nvrtc.h), each with its NUL. With TT__USERS it is changed:
- *
- * - A macro -DNAME=VALUE takes the place of `#define NAME`, or of the value of one `const int NAME = ...;`,
- *   and is then no macro: dropped[i].
- * - What no kernel reaches by name goes: functions, variables, types. So do `main` and functions that launch
- *   kernels or use what only the host has, and includes of libraries for the host.
- * - Other kernels that are reached become functions of the device, so that no code is made for them.
- *
- * Lines keep their numbers. */
-tt_status tt__source_make(tt__str *out, bool *dropped, const char *source, const char *options, int n);
+/* What goes of a user's file before it is compiled. Nothing is parsed, so each is right for nearly all code,
+ * and the next one is for the rest. */
+typedef enum tt__cut {
+    /* Functions, variables and types that no kernel reaches by name, and what the next one says. */
+    TT__CUT_UNUSED,
+    /* `main`, functions that launch kernels or use what only the host has, and instances of templates. Other
+     * kernels become functions of the device, so that no code is made for them. */
+    TT__CUT_HOST,
+    TT__CUT_NOTHING,
+} tt__cut;
+
+/* Appends the text for n options (code/nvrtc.h), each with its NUL. With TT__USERS it is cut. Includes of
+ * libraries for the host go, too, and a macro -DNAME=VALUE takes the place of `#define NAME`, or of the value
+ * of one `const int NAME = ...;`, and is then no macro: dropped[i]. Lines keep their numbers. */
+tt_status tt__source_make(tt__str *out, bool *dropped, tt__cut cut, const char *source, const char *options,
+                          int n);
 
 /* What such a macro takes the place of: the line of the `#define`, or of the constant, in the text or, if
  * *file is not NULL (n characters), in a header that was pasted in. 0: of nothing. */

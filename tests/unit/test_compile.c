@@ -170,6 +170,26 @@ static void takes_whole_programs(void **state) {
     tt__str_free(&cubin);
 }
 
+static void expect_compiles(const char *name, const char *source, const char *options, int n) {
+    tt__str cubin = {0};
+    if (tt__nvrtc_compile(&cubin, name, source, options, n, CC) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    tt__str_free(&cubin);
+}
+
+/* A name that a macro puts together is not seen, and a function of the file may be called as one of the host.
+ */
+static void compiles_more_if_it_was_cut_too_much(void **state) {
+    (void)state;
+    static const char *const sources[] = {
+        "#define CALL(a) helper_##a(1)\nint helper_two(int a) { return a + 1; }\n"
+        "__global__ void k(int *p) { *p = CALL(two); }\nint main() { k<<<1, 1>>>(0); }\n",
+        "int rand(int *state) { return *state * 5; }\n__global__ void k(int *p) { *p = rand(p); }\n",
+    };
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        expect_compiles("cut.cu", sources[i], TT__KERNEL "k\0" TT__USERS "k", 2);
+}
+
 /* Code for nvcc includes nothing for these. A macro of its own, or of an option, comes first. */
 static void knows_what_nvcc_always_has(void **state) {
     (void)state;
@@ -191,13 +211,6 @@ static void knows_what_nvcc_always_has(void **state) {
         fail_msg("%s", tt_last_error());
     assert_int_equal(tt__nvrtc_compile(&cubin, "own.cu", own, "-DNAN=4", 1, CC), TT_E_COMPILE);
     assert_non_null(strstr(tt_last_error(), "own.cu(2): error: identifier \"absent\" is undefined"));
-    tt__str_free(&cubin);
-}
-
-static void expect_compiles(const char *name, const char *source, const char *options, int n) {
-    tt__str cubin = {0};
-    if (tt__nvrtc_compile(&cubin, name, source, options, n, CC) != TT_OK)
-        fail_msg("%s", tt_last_error());
     tt__str_free(&cubin);
 }
 
@@ -344,6 +357,7 @@ int main(void) {
         cmocka_unit_test(names_macros_in_the_way),
         cmocka_unit_test(takes_headers_of_the_host),
         cmocka_unit_test(takes_whole_programs),
+        cmocka_unit_test(compiles_more_if_it_was_cut_too_much),
         cmocka_unit_test(knows_what_nvcc_always_has),
         cmocka_unit_test(finds_the_headers_of_cuda),
         cmocka_unit_test(finds_the_headers_of_cxx),

@@ -23,7 +23,7 @@ static const char *make(tt__str *out, bool dropped[8], const char *source, const
         }
     *out = (tt__str){0};
     memset(dropped, 0, 8);
-    assert_int_equal(tt__source_make(out, dropped, source, list, n), TT_OK);
+    assert_int_equal(tt__source_make(out, dropped, TT__CUT_UNUSED, source, list, n), TT_OK);
     const char *text = strstr(tt__str_text(out), "#line 1\n");
     assert_non_null(text);
     return text + strlen("#line 1\n");
@@ -181,7 +181,8 @@ static void what_no_kernel_reaches_goes(void **state) {
         {"__device__ int a; __constant__ float b[4]; __shared__ int s; struct x; enum y : int;", NULL},
         {"const int a = 1; const struct x *p(struct y *z); template <int A, int B> int m(handle q);", " "},
         {"template <int N> int m(int a); template <> int m<4>(int a);", NULL},
-        {"API(1, 2) API void p(const char *a, ...); API(1) int f(int a);", " API(1) int f(int a);"},
+        {"API(1, 2) API void p(const char *a, ...); API void q(int a);",
+         "API(1, 2) API void p(const char *a, ...); "},
         {"#define MAKE(a) \\\n  template __global__ \\\n  void m<a>()\nMAKE(1);",
          "#define MAKE(a) \\\n \n \nMAKE(1);"},
         {"__device__ glm::vec3 p(int a) { return g(a); } __global__ void o(glm::vec3 a) {} __device__ int "
@@ -215,6 +216,52 @@ static void what_no_kernel_reaches_goes(void **state) {
     }
 }
 
+/* A cut too few is a slow compile, and one too many may change what the kernel computes without an error. */
+static void what_may_be_used_stays(void **state) {
+    (void)state;
+    static const struct {
+        const char *source, *made;
+    } cases[] = {
+        /* calls of macros that make definitions, without a semicolon */
+        {"MAKE(k, double)\nint p(int a) { return a; }", NULL},
+        {"MAKE(k, double) int p(int a); MAKE(l) struct q { int a; }; MAKE(m) int r = 1; MAKE(n) typedef int "
+         "v;",
+         NULL},
+        {"#define OVERLOAD __device__ int k(double a) { return 1; }\nOVERLOAD int p(int a) { return a; }",
+         NULL},
+        {"MAKE(k)\nvoid p() { k<<<1, 2>>>(); }", "MAKE(k)\n "},
+        {"MAKE(k)\nint main() {}", "MAKE(k)\n "},
+        {"MAKE(k)\ntemplate __global__ void p<2>(int);", "MAKE(k)\n "},
+        {"template <int N, class T = box<f(2)>> int p(box<int(int)> a) { return 1; }", " "},
+        /* several names, names of templates */
+        {"using std::f, std::p;", NULL},
+        {"typedef int q, *k;", NULL},
+        {"template <class T> using f = box<T>; template <class T> using p = box<T>;",
+         "template <class T> using f = box<T>; "},
+        /* what code uses without its name */
+        {"struct s { int a; }; int begin(s &a) { return 1; } int end(s &a) { return 2; } int p(s &a) { "
+         "return 3; }",
+         "struct s { int a; }; int begin(s &a) { return 1; } int end(s &a) { return 2; } "},
+        {"const int q = 4, p = 5;\n#pragma unroll q\nenum { a };", NULL},
+        /* brackets that are of attributes */
+        {"__device__ int p __attribute__((aligned(16))); int q __attribute__((unused)) = 3, r;", NULL},
+        {"int p(int a) __attribute__((noinline)); __global__ void q(int a) __launch_bounds__(32);",
+         " __device__ void q(int a) ;"},
+        {"auto p = a.template f<3>();", " "},
+        /* special cases of a header's templates */
+        {"template <> struct traits<s> { int a; }; template <class T> struct traits<T *> { int a; };", NULL},
+        {"template <> int limit(s a) { return 1; }", NULL},
+        {"template <class T> struct q { int a; }; template <> struct q<s> { int a; };", " "},
+        {"template <> struct std::hash<s> { int a; };", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__str text;
+        bool dropped[8];
+        expect(cases[i].source, make(&text, dropped, cases[i].source, USERS "-DM=f|"), cases[i].made);
+        tt__str_free(&text);
+    }
+}
+
 /* It takes seconds at most, not hours: nothing is looked for beyond its statement. */
 static void large_files_take_no_longer(void **state) {
     (void)state;
@@ -240,6 +287,7 @@ int main(void) {
         cmocka_unit_test(other_kernels_are_not_compiled),
         cmocka_unit_test(functions_of_the_host_go),
         cmocka_unit_test(what_no_kernel_reaches_goes),
+        cmocka_unit_test(what_may_be_used_stays),
         cmocka_unit_test(large_files_take_no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
