@@ -78,7 +78,8 @@ double tt__rule_expected(int choice, double sum, double weights) {
     return (sum + unknown_weight * unknown) / (weights + unknown_weight);
 }
 
-int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p) {
+/* Of the default and each configuration. */
+static void expect(double losses[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p) {
     double sums[TT__RULE_CHOICES_MAX] = {0}, weights[TT__RULE_CHOICES_MAX] = {0};
     tt__rule_point asked;
     tt__rule_point_of(&asked, r, p);
@@ -91,10 +92,22 @@ int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, co
             weights[c] += weight;
         }
     }
+    for (int c = 0; c <= r->n_configs; c++)
+        losses[c] = tt__rule_expected(c, sums[c], weights[c]);
+}
+
+double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice) {
+    double losses[TT__RULE_CHOICES_MAX];
+    expect(losses, r, p);
+    return losses[choice];
+}
+
+int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p) {
+    double losses[TT__RULE_CHOICES_MAX];
+    expect(losses, r, p);
     for (int c = 0; c <= r->n_configs; c++) {
         int at = c;
-        sums[c] = tt__rule_expected(c, sums[c], weights[c]);
-        for (; at > 0 && sums[order[at - 1]] > sums[c]; at--)
+        for (; at > 0 && losses[order[at - 1]] > losses[c]; at--)
             order[at] = order[at - 1];
         order[at] = c;
     }

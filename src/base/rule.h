@@ -63,6 +63,9 @@ bool tt__rule_is_for(const tt__tuning_rule *r, const tt__problem *p);
  * microseconds and does not allocate. Returns how many. */
 int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p);
 
+/* What that expects a choice to lose: as tt__rule_point.losses. */
+double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice);
+
 /* The weight of a point for a problem; and the loss to expect of a choice from the sum of its points' weights
  * times losses, and the sum of these weights. */
 double tt__rule_weight(const tt__tuning_rule *r, const tt__rule_point *asked, const tt__rule_point *point);

@@ -40,6 +40,7 @@ typedef struct query {
     char driver[32]; /* of this machine; "": unknown, not compared */
     tt_choice *choice;
     tt__candidate *candidate; /* may be NULL */
+    double *loss;             /* as tt__ladder_loss; may be NULL */
     refusals refused;
 } query;
 
@@ -505,7 +506,7 @@ static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__
 static tt_status ask_rule(query *q, bool another, bool *done) {
     const tt__tuning_rule *r = NULL;
     const char *of = "";
-    int order[TT__RULE_CHOICES_MAX];
+    int order[TT__RULE_CHOICES_MAX], chosen = TT__RULE_DEFAULT;
     tt__layer layer = 0;
     tt_choice *c = q->choice;
     tt__candidate found = {0};
@@ -514,7 +515,7 @@ static tt_status ask_rule(query *q, bool another, bool *done) {
         layer++;
     const int n = r ? tt__rule_order(order, r, q->problem) : 0;
     for (int i = 0; i < n && !*done; i++)
-        TT_TRY(try_choice(q, r, order[i], &found, done));
+        TT_TRY(try_choice(q, r, chosen = order[i], &found, done));
     if (!*done)
         return TT_OK;
     *c = (tt_choice){.size = c->size, .match = another ? TT_MATCH_OTHER_GPU : TT_MATCH_RULE};
@@ -525,6 +526,8 @@ static tt_status ask_rule(query *q, bool another, bool *done) {
     snprintf(c->why, sizeof c->why, "not measured; chosen by what %zu other problems took", r->n_points);
     if (q->candidate)
         *q->candidate = found;
+    if (q->loss && !another)
+        *q->loss = tt__rule_loss(r, q->problem, chosen);
     return TT_OK;
 }
 
@@ -567,8 +570,8 @@ static tt_status climb(query *q) {
     return check_default(q);
 }
 
-tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, const tt__problem *p,
-                     tt_choice *choice, tt__candidate *candidate) {
+static tt_status look_up(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu,
+                         const tt__problem *p, tt_choice *choice, tt__candidate *candidate, double *loss) {
     const tt__template *t = tt__template_set_for(templates, p);
     if (!t)
         return tt__fail(TT_E_UNSUPPORTED, "there is no template for the operation %s", p->op);
@@ -580,13 +583,26 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
                .op = t->operation,
                .templates = templates,
                .choice = choice,
-               .candidate = candidate};
+               .candidate = candidate,
+               .loss = loss};
     if (!ctx->gpu_name[0])
         tt__driver_version(q.driver, sizeof q.driver);
     tt_status status = climb(&q);
     tt__knowledge_release(ctx, q.known);
     choice->unverified = p->unverified; /* an unverified kernel shares no winners with others */
     return status;
+}
+
+tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, const tt__problem *p,
+                     tt_choice *choice, tt__candidate *candidate) {
+    return look_up(ctx, templates, gpu, p, choice, candidate, NULL);
+}
+
+tt_status tt__ladder_loss(double *loss, tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu,
+                          const tt__problem *p) {
+    tt_choice choice = TT_INIT(tt_choice);
+    *loss = INFINITY;
+    return look_up(ctx, templates, gpu, p, &choice, NULL, loss);
 }
 
 tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {

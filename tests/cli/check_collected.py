@@ -71,9 +71,22 @@ after = listed()
 assert after["rows=64,cols=96,warm"][0] == after["rows=65,cols=96"][0] == "tuned" and after["rows=70,cols=96"][0] == "to tune", after
 done = run("list", "--collected", "asked.jsonl")
 assert re.search(r"^transpose +rows=65,cols=96 +400 +4\.00 us +\d+\.\d% ", done.stdout, re.M), done.stdout
-assert re.search(r"12 problems, .* of them by estimate; \d+\.\d% of that is tuned by now\.", done.stdout), done.stdout
+assert re.search(r"12 problems, .* of them by estimate; \d+\.\d% of that is tuned by now, and a rule is as good for 0\.0%\.", done.stdout), done.stdout
 assert run("--collected", "asked.jsonl", "--quiet").stdout == "asked.jsonl has nothing left to tune on hostcuda.\n"
 assert json.loads(run("--collected", "asked.jsonl", "--quiet", "--json").stdout)["results"] == []
+
+# What a rule is expected to answer within 2 % of the best is not tuned, but with --force.
+os.mkdir("rule", 0o700)
+run("--shapes", "300x96,310x96,320x96,330x96", "--configs", 2, "--effort", "quick", "--db", "rule/store.db", "--quiet")
+write(HEADER, line("rows=305,cols=96", 50), line("rows=315,cols=96", 50), line("rows=64,cols=4096", 1000))
+ruled = run("list", "--collected", "asked.jsonl", "--db", "rule/store.db", "--json")
+states = {one["problem"]: one["state"] for one in json.loads(ruled.stdout)["collected"]}
+assert states == {"rows=305,cols=96": "rule", "rows=315,cols=96": "rule", "rows=64,cols=4096": "to tune"}, states
+done = run("--collected", "asked.jsonl", "--max-trials", 2, "--db", "rule/store.db", "--json")
+assert [one["problem"] for one in json.loads(done.stdout)["results"]] == ["64x4096"], done.stdout
+assert "2 problems are left to a rule, which is as good: 9.1% of the launched time" in done.stderr, done.stderr
+done = run("--collected", "asked.jsonl", "--max-trials", 2, "--db", "rule/store.db", "--json", "--force")
+assert "305x96" in [one["problem"] for one in json.loads(done.stdout)["results"]], done.stdout
 
 # A budget is shared by cost. A store of --db need not be there yet.
 os.mkdir("new", 0o700)

@@ -4,10 +4,13 @@
  */
 #include "tuner/cli/commands/collected.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "dispatch/ladder.h"
+#include "dispatch/layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/operation.h"
@@ -97,13 +100,43 @@ static tt_status find_winner(tt__asked *a, const tt__asked_list *l) {
     return TT_OK;
 }
 
+/* Of shapes left out of an H200's recordings, nine in ten of those that a rule expects to lose so little did.
+ */
+static const double loss_most = 0.02;
+
+/* A GPU that neither a store nor the library knows has no rule. */
+static tt_status find_rule(tt__asked *a, const tt__asked_list *l) {
+    const tt__template_set own = {1, (tt__template **)&a->t};
+    tt__gpu gpu;
+    int64_t id;
+    char name[TT__GPU_TEXT_MAX];
+    double loss = INFINITY;
+    if (tt__layers_find_gpu(l->ctx, a->is->gpu, &gpu, &id) != TT_OK ||
+        strcmp(tt__gpu_text(name, &gpu), a->is->gpu) != 0)
+        return TT_OK;
+    const tt_status status =
+        tt__ladder_loss(&loss, l->ctx, a->is->kernel ? &own : &l->judge.templates, &gpu, &a->problem);
+    a->ruled = status == TT_OK && loss <= log1p(loss_most);
+    return status == TT_E_NO_MEMORY ? status : TT_OK;
+}
+
 static tt_status ask(tt__asked *a, tt__asked_list *l, const tt__cli_args *args) {
     const tt_status status = find_problem(a, l, args);
     if (status == TT_E_NO_MEMORY)
         return status;
     if (status != TT_OK)
         tt__copy_short(a->why, sizeof a->why, tt_last_error());
-    return status == TT_OK ? find_winner(a, l) : TT_OK;
+    if (status == TT_OK)
+        TT_TRY(find_winner(a, l));
+    return *a->why || a->solved || args->force ? TT_OK : find_rule(a, l);
+}
+
+static tt_status open_context(tt__asked_list *l, const tt__cli_args *args) {
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.db_path = l->store ? args->db : ":memory:";
+    opts.read_only = 1;
+    opts.collect_file = "";
+    return tt_open(&l->ctx, &opts);
 }
 
 tt_status tt__asked_open(tt__asked_list *l, const tt__cli_args *args, bool new_store) {
@@ -117,6 +150,7 @@ tt_status tt__asked_open(tt__asked_list *l, const tt__cli_args *args, bool new_s
     if (!absent && !tt__cli_storeless(args))
         TT_TRY(tt__cli_store_open(&l->store, args, TT__STORE_READ_ONLY));
     TT_TRY(tt__stale_open(&l->judge, l->store, args));
+    TT_TRY(open_context(l, args));
     if (!(l->items = calloc(l->file.n + 1, sizeof *l->items)))
         return tt__fail_memory(l->file.n * sizeof *l->items);
     for (l->n = 0; l->n < l->file.n; l->n++)
@@ -131,6 +165,7 @@ void tt__asked_close(tt__asked_list *l) {
     free(l->items);
     tt__template_set_close(&l->own);
     tt__stale_close(&l->judge);
+    tt_close(&l->ctx);
     tt__store_close(&l->store);
     tt__collection_free(&l->file);
 }
@@ -165,8 +200,8 @@ static void say_left_out(const tt__asked_list *l) {
 void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args *args) {
     const double worth = 0.01; /* of all */
     char name[TT__GPU_TEXT_MAX];
-    double all_us = 0, rest_us = 0, chosen_us = 0;
-    size_t n = 0, n_rest = 0;
+    double all_us = 0, rest_us = 0, chosen_us = 0, ruled_us = 0;
+    size_t n = 0, n_rest = 0, n_ruled = 0;
     tt__gpu_text(name, gpu);
     for (size_t i = 0; i < l->n; i++) {
         tt__asked *a = &l->items[i];
@@ -176,6 +211,11 @@ void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args 
             continue;
         }
         all_us += us;
+        if (!*a->why && a->ruled) {
+            ruled_us += us;
+            n_ruled++;
+            continue;
+        }
         if (!*a->why && !a->solved && tt__tune_fits(a->t, gpu, &a->problem) != TT_OK)
             tt__copy_short(a->why, sizeof a->why, tt_last_error());
         rest_us += *a->why || a->solved ? 0 : us;
@@ -184,7 +224,7 @@ void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args 
         say_left_out(l);
     for (size_t i = 0; i < l->n; i++) {
         const tt__asked a = l->items[i];
-        if (*a.why || a.solved)
+        if (*a.why || a.solved || a.ruled)
             continue;
         if (rest_us - chosen_us < worth * all_us) {
             n_rest++;
@@ -194,6 +234,10 @@ void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args 
         l->items[n++] = a;
     }
     l->n = n;
+    if (n_ruled && !args->quiet)
+        fprintf(stderr, "tune: %s %s left to a rule, which is as good: %.2g%% of the launched time\n",
+                tt__cli_count((int64_t)n_ruled, "problem").text, n_ruled == 1 ? "is" : "are",
+                ruled_us / all_us * 100);
     if (n_rest && !args->quiet)
         fprintf(stderr, "tune: %s %s not worth it: %.2g%% of the launched time\n",
                 tt__cli_count((int64_t)n_rest, "more problem").text, n_rest == 1 ? "is" : "are",
@@ -209,7 +253,7 @@ static const tt__column columns[] = {
 };
 
 static const char *state_of(const tt__asked *a) {
-    return a->solved ? "tuned" : *a->why ? "left out" : "to tune";
+    return a->solved ? "tuned" : *a->why ? "left out" : a->ruled ? "rule" : "to tune";
 }
 
 static void add_row(tt__table *t, const tt__asked *a, double part) {
@@ -236,10 +280,11 @@ static void add_json(tt__json *j, const tt__asked *a, double part) {
 
 static tt_status print_text(const tt__asked_list *l, double all_us, const char *path) {
     tt__table t = {.n_columns = TT__COUNT(columns), .columns = columns};
-    double solved_us = 0;
+    double solved_us = 0, ruled_us = 0;
     for (size_t i = 0; i < l->n; i++) {
         const double us = tt__collected_us(l->items[i].is);
         solved_us += l->items[i].solved ? us : 0;
+        ruled_us += l->items[i].ruled ? us : 0;
         add_row(&t, &l->items[i], us / all_us);
     }
     if (l->n == 0) {
@@ -247,9 +292,11 @@ static tt_status print_text(const tt__asked_list *l, double all_us, const char *
         return TT_OK;
     }
     TT_TRY(tt__table_show(&t));
-    tt__cli_say(stdout, "\n%s, %s of them by estimate; %.1f%% of that is tuned by now.\n",
-                tt__cli_count((int64_t)l->n, "problem").text, tt__cli_time(all_us).text,
-                all_us > 0 ? solved_us / all_us * 100 : 0);
+    tt__cli_say(
+        stdout,
+        "\n%s, %s of them by estimate; %.1f%% of that is tuned by now, and a rule is as good for %.1f%%.\n",
+        tt__cli_count((int64_t)l->n, "problem").text, tt__cli_time(all_us).text,
+        all_us > 0 ? solved_us / all_us * 100 : 0, all_us > 0 ? ruled_us / all_us * 100 : 0);
     return TT_OK;
 }
 

@@ -13,6 +13,7 @@ typedef struct tt__asked {
     const tt__template *t; /* a template of its operation; NULL: see `why` */
     tt__problem problem;
     bool solved;   /* its GPU has a valid winner in the store */
+    bool ruled;    /* a rule answers it, nearly as fast as a winner would */
     char why[512]; /* why it cannot be tuned; "": it can */
 } tt__asked;
 
@@ -20,6 +21,7 @@ typedef struct tt__asked_list {
     tt__collection file;
     tt__stale judge;
     tt__store *store;     /* NULL: there is none */
+    tt_ctx *ctx;          /* of that store; asked about rules */
     tt__template_set own; /* kernels of users */
     size_t n;
     tt__asked *items; /* the one that cost most first */
@@ -31,7 +33,7 @@ tt_status tt__asked_open(tt__asked_list *out, const tt__cli_args *args, bool new
 void tt__asked_close(tt__asked_list *l);
 
 /* Keeps those that are worth tuning on this GPU, and names the others on standard error. Those without a
- * winner are worth it in the order of their cost, until the rest took less than a hundredth of what all took.
+ * winner, or a rule that is as good, are worth it in the order of their cost, until the rest took less than a hundredth of what all took.
  */
 void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args *args);
 
