@@ -103,11 +103,11 @@ static int64_t size_near(double log2) {
 
 static tt_status random_matrix(tt__problem *out, int elem_size) {
     tt_problem p = TT_INIT(tt_problem);
-    const double elements = 17 + 9 * uniform(), ratio = 10 * uniform() - 5;
+    const double elements = 14 + 12 * uniform(), ratio = 10 * uniform() - 5;
     p.elem_size = elem_size;
     p.rows = size_near((elements + ratio) / 2);
     p.cols = size_near((elements - ratio) / 2);
-    p.batch = below(8) ? 1 : 1 + below(64);
+    p.batch = below(2) ? 1 : 1 + below(64);
     p.lds = below(8) ? 0 : p.cols + below(32);
     return tt__matrix_problem(out, &p);
 }
