@@ -127,6 +127,8 @@ def check_user(wheel):
         assert "/../../nvidia/" in found["NVRTC"] and "site-packages/tiletune/" in found["worker"], found
         for command in ([programs / "tune"], [programs / "tiletune"], [programs / "python", "-m", "tiletune"]):
             assert run(*command, "best", "--size", "4096", "--gpu", "H200", "--db", ":memory:").split()[:2] == ["problem", "4096x4096"], command
+        print(run(programs / "python", source / "scripts/notebook.py", source / "examples/python.ipynb", "--check", HOME=work,
+                  LD_LIBRARY_PATH=os.environ["HOSTCUDA_DIR"], TILETUNE_NVRTC=os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"))
         said = run(programs / "tune", "check", source / "examples/kernels/saxpy.cu")  # compiles
         assert "registers" in said, said
         check_cmake(programs, pathlib.Path(work))
