@@ -111,6 +111,7 @@ def with_torch(args):
         if not args.no_compile:
             calls["compiled"] = compiled
         times, ratios = {name: ([], []) for name in calls}, []
+        slowest, first_us = [], 0
         memory, free = resident_kb(), torch.cuda.mem_get_info()[0]
         for i, (dims, axes) in enumerate(cases):
             x = torch.randn(dims, device="cuda").to(torch.float16 if elem_size == 2 else torch.float32)
@@ -121,10 +122,14 @@ def with_torch(args):
                     sys.exit(f"bench/dynamic.py: {name} is wrong: {dims} permuted {axes}")
                 for k in range(2 if i else 0):  # the first shape is the first call of all
                     times[name][k].append(took[k])
+                if name == "tiletune":
+                    slowest.append((round(took[0]), dims, axes) if i else (0, dims, axes))
+                    first_us = took[0] if i == 0 else first_us
             ratio = device_ratio(torch, pytorch, lambda x: tiletune.permute(x, axes), x, axes, args.rounds) if i and args.rounds else None
             if ratio:
                 ratios.append((*ratio, dims, axes))
         row = {name: {"first": figures(first), "second": figures(second)} for name, (first, second) in times.items()}
+        row["slowest_first_us"], row["very_first_us"] = sorted(slowest, reverse=True)[:8], round(first_us)
         row["grown_kb"] = {"host": resident_kb() - memory, "device": (free - torch.cuda.mem_get_info()[0]) >> 10}
         print(f"\n{kind}\n{'':12}{'first call':>12}{'99th':>10}{'second':>10}{'99th':>10}")
         for name in calls:

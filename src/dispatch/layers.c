@@ -146,7 +146,7 @@ tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p
 }
 
 /* A damaged one is as good as none: the kernel is compiled. */
-static tt_status unpack(const tt__shipped_cubin *s, tt__str *out) {
+tt_status tt__shipped_unpack(tt__str *out, const tt__shipped_cubin *s) {
     uLongf n = s->bytes;
     char *cubin = malloc(n);
     if (!cubin)
@@ -165,7 +165,7 @@ tt_status tt__shipped_find(const tt__gpu *gpu, const tt__problem *p, const tt__c
         const tt__shipped_cubin *s = &tt__shipped_cubins[i];
         if (s->cc == gpu->cc && s->elem_size == elem_size && strcmp(s->build, build) == 0 &&
             strcmp(s->hash, c->t->hash) == 0)
-            return unpack(s, out);
+            return tt__shipped_unpack(out, s);
     }
     return TT_OK;
 }

@@ -58,7 +58,9 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
 /* Appends the cubin of a configuration's last measurement, from the first layer that has it. */
 tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
                            tt__str *out, bool *found);
-/* The same of those that come with the library. *out stays empty if there is none. */
+/* Appends a cubin that comes with the library; nothing if it is damaged. And that of a configuration; nothing
+ * if there is none. */
+tt_status tt__shipped_unpack(tt__str *out, const tt__shipped_cubin *s);
 tt_status tt__shipped_find(const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c, tt__str *out);
 
 /*

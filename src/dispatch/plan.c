@@ -23,7 +23,7 @@
  * so the number of libraries does not grow with the number of shapes. The list outlives the context, because
  * plans of the caller do. A lock guards all of it: modules are found when plans are made, and never at a
  * launch. */
-enum { CHAINS = 256 };
+enum { CHAINS = 256, FAMILIES_MAX = 32 };
 
 /* What machine code depends on. */
 typedef struct module_key {
@@ -32,9 +32,17 @@ typedef struct module_key {
     char build[TT__BUILD_MAX];
 } module_key;
 
+/* Kernels of which a new shape may get any. */
+typedef struct module_family {
+    int cc, elem_size;
+    char op[TT__NAME_MAX];
+} module_family;
+
 struct tt__modules {
     pthread_mutex_t lock;
     size_t n; /* modules, and the context */
+    size_t n_ahead;
+    module_family ahead[FAMILIES_MAX]; /* of which all shipped kernels are loaded */
     tt__module *chains[CHAINS];
 };
 
@@ -307,6 +315,63 @@ static tt_status find_stored(tt_ctx *ctx, making *m, bool in_library) {
     return status;
 }
 
+/* Is it the first time that the family is asked for? */
+static bool is_first_of_family(tt__modules *all, const module_family *f) {
+    size_t i = 0;
+    pthread_mutex_lock(&all->lock);
+    while (i < all->n_ahead && (all->ahead[i].cc != f->cc || all->ahead[i].elem_size != f->elem_size ||
+                                strcmp(all->ahead[i].op, f->op) != 0))
+        i++;
+    const bool first = i == all->n_ahead && i < FAMILIES_MAX;
+    if (first)
+        all->ahead[all->n_ahead++] = *f;
+    pthread_mutex_unlock(&all->lock);
+    return first;
+}
+
+static tt_status load_ahead(tt_ctx *ctx, const tt__driver *cu, const tt__shipped_cubin *s,
+                            const tt__template *t) {
+    const tt__launch launch = {.n_passes = t->n_passes};
+    module_key key = {.t = t, .cc = s->cc, .elem_size = s->elem_size};
+    tt__module *module = NULL;
+    tt__kernel kernel;
+    tt__str cubin = {0};
+    tt_status status;
+    tt__copy(key.build, sizeof key.build, s->build);
+    TT_GOTO(module_find(&module, &kernel, ctx->modules, &key, cu, &launch));
+    if (!module) {
+        TT_GOTO(tt__shipped_unpack(&cubin, s));
+        TT_GOTO(tt__kernel_load(&kernel, cu, cubin.text, cubin.len, &t->symbols, &launch));
+        TT_GOTO(module_add(&module, ctx->modules, &key, cu, &kernel));
+        tt__module_pin(module);
+    }
+    module_release(module);
+out:
+    tt__str_free(&cubin);
+    return status;
+}
+
+/* Loading takes some 0.3 ms a kernel. A program whose shapes change would wait for it now and then, so that
+ * the first new shape waits for all of them at once. What cannot be loaded now is loaded when it is needed.
+ */
+static void load_family(tt_ctx *ctx, const tt__driver *cu, const making *m) {
+    module_family f = {.cc = m->key.cc, .elem_size = m->key.elem_size};
+    tt__copy(f.op, sizeof f.op, m->candidate.t->op);
+    if (!is_first_of_family(ctx->modules, &f))
+        return;
+    for (size_t i = 0; i < tt__n_shipped_cubins; i++) {
+        const tt__shipped_cubin *s = &tt__shipped_cubins[i];
+        if (s->cc != f.cc || s->elem_size != f.elem_size)
+            continue;
+        for (size_t k = 0; k < m->templates->n; k++) {
+            const tt__template *t = m->templates->items[k];
+            if (strcmp(t->op, f.op) == 0 && strcmp(t->hash, s->hash) == 0 &&
+                (tt__template_read(&t) != TT_OK || load_ahead(ctx, cu, s, t) != TT_OK))
+                return;
+        }
+    }
+}
+
 /* A stored cubin of a tuned problem is preferred, even from another version of NVRTC, because it was
  * measured. For other problems the library is asked first, which needs neither SQL nor a lock. */
 static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
@@ -316,6 +381,8 @@ static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
         if (!m->cubin.len)
             continue;
         const tt_status status = load(plan, ctx, m);
+        if (status == TT_OK && i == 0 && !is_tuned)
+            load_family(ctx, plan->cu, m);
         if (status == TT_OK)
             return TT_OK;
         TT_TRY(refuse_stored(m, status, TT_E_CUDA));
