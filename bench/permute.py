@@ -26,7 +26,8 @@ class Result(C.Structure):
     _fields_ = [("sizes", C.c_int64 * 3), ("flags", C.c_int * 3), ("kernel", C.c_char * 64), ("config", C.c_char * 256)] + [
         (name, C.c_double) for name in ("time_us", "gbps", "copy_us", "copy_fraction", "peak_fraction", "speedup")] + [
         ("trials", C.c_size_t), ("failed", C.c_size_t), ("source", C.c_int), ("note", C.c_char * 256), ("space", C.c_size_t),
-        ("problem", C.c_char * 384), ("metrics", C.c_char * 192), ("unverified", C.c_int)]
+        ("problem", C.c_char * 384), ("metrics", C.c_char * 192), ("unverified", C.c_int), ("bits", C.c_char * 24),
+        ("same_bits", C.c_double * 3), ("batch_invariant", C.c_int)]
 
 
 class Report(C.Structure):
