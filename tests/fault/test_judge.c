@@ -91,6 +91,8 @@ static void sees_through_exploits(void **state) {
          "// The __global__ function (below) doubles.\n/* __global__ void old(float *y) { y[0] = 1; } */\n"
          "static __device__ const char *const help = \"__global__ void help(int)\";",
          "if (i < n) y[i] = x[i] + x[i];", "!wrong", "\"also_right_for\":\"n=1004\""},
+        {"byte_order_mark.cu", "\xef\xbb\xbf", "if (i < n) y[i] = x[i] + x[i];", "!wrong",
+         "\"also_right_for\":\"n=1004\""},
         {"silent.cu", "", "if (i < 0) y[i] = 0;", "wrong", "first wrong element at y[0]"},
         {"first_launch.cu", "__device__ int launched[2048];",
          "if (i < n) y[i] = launched[i]++ ? 0 : 2 * x[i];", "wrong",

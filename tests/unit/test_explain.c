@@ -14,7 +14,6 @@
 #include "base/str.h"
 #include "tuner/explain/explain.h"
 
-
 typedef struct planted {
     char name[64], expected[64];
     bool control;
@@ -216,6 +215,33 @@ static void test_without_counters(void **state) {
     }
 }
 
+/* Without counters, what is named wrongly is called a guess. */
+static void try_certain(const planted *p, void *user) {
+    tt__explanation *e = calloc(1, sizeof *e);
+    bool guessed = false;
+    assert_non_null(e);
+    e->n = 1;
+    e->items[0].trial = (tt__trial){.status = TT__TRIAL_OK, .time_us = p->facts.time_us};
+    e->items[0].facts = p->facts;
+    e->items[0].facts.counted.n_replays = 0;
+    e->n_findings = tt__rules_apply(e->findings, &e->items[0].facts);
+    tt__explain_tell(e);
+    for (int i = 0; i < e->n_sentences; i++)
+        guessed |= strstr(e->sentences[i], "is a guess") || strstr(e->sentences[i], "is not known");
+    if (!guessed && strcmp(e->findings[0].rule->name, p->expected) != 0) {
+        ++*(int *)user;
+        print_message("%s: for sure %s, but it is %s\n", p->name, e->sentences[0], p->expected);
+    }
+    free(e);
+}
+
+static void test_certain(void **state) {
+    int n = 0;
+    (void)state;
+    for_each(try_certain, &n);
+    assert_int_equal(n, 0);
+}
+
 /* Conversions of half precision multiply, too. What is nearly as fast as a copy is no matrix product. */
 static void try_conversion(const planted *p, void *user) {
     tt__explain_facts facts = p->facts;
@@ -305,6 +331,57 @@ static void add_neighbour(tt__explanation *e, const char *param, const char *val
     strcpy(x->param, param);
     strcpy(x->value, value);
     strcpy(x->winners, "2");
+}
+
+/* What only the compiled code suggests is called a guess, also beside what the launch shows. */
+static void test_guesses(void **state) {
+    (void)state;
+    static const char *const says[] = {"That is a guess from times", "The latter is a guess from times"};
+    tt__explanation *e = calloc(1, sizeof *e);
+    int told = 0;
+    assert_non_null(e);
+    for (int few = 0; few < 2; few++) {
+        e->n = 1;
+        e->items[0].trial = (tt__trial){.status = TT__TRIAL_OK, .time_us = 100};
+        e->items[0].facts = (tt__explain_facts){.sm_count = 132,
+                                                .time_us = 100,
+                                                .launches = 1,
+                                                .moved_bytes = 1e6,
+                                                .copy_gbps = 1000,
+                                                .blocks = few ? 2 : 132,
+                                                .threads = 256,
+                                                .counted.sass = {.all = 20, .atomics = 8, .loads = 2}};
+        e->n_findings = tt__rules_apply(e->findings, &e->items[0].facts);
+        assert_string_equal(e->findings[few].rule->name, "atomics");
+        assert_string_equal(e->findings[0].rule->name, few ? "few_blocks" : "atomics");
+        tt__explain_tell(e);
+        for (int i = 0; i < e->n_sentences; i++)
+            told |= strstr(e->sentences[i], says[few]) ? 1 << few : 0;
+    }
+    assert_int_equal(told, 3);
+    free(e);
+}
+
+/* A neighbour that was slower in half of the rounds is not slower. */
+static void test_noise(void **state) {
+    (void)state;
+    tt__explanation *e = calloc(1, sizeof *e);
+    const tt__explain_facts facts = {.launches = 1};
+    assert_non_null(e);
+    e->n = 1;
+    e->items[0].trial = (tt__trial){.status = TT__TRIAL_OK, .time_us = 10, .n_samples = 15};
+    add_neighbour(e, "UNROLL", "4", 0.03, &facts);
+    e->items[1].trial.n_samples = 15;
+    for (int steady = 0; steady < 2; steady++) {
+        for (int i = 0; i < 15; i++) {
+            e->items[0].trial.samples_us[i] = 10;
+            e->items[1].trial.samples_us[i] = steady || i % 2 == 0 ? 10.3F : 9.8F;
+        }
+        tt__explain_tell(e);
+        assert_int_equal(!!strstr(e->sentences[0], "UNROLL=4 in place of 2 is 3.0 % slower"), steady);
+        assert_int_equal(!!strstr(e->sentences[0], "slower beyond the noise"), !steady);
+    }
+    free(e);
 }
 
 /* Each parameter is told once, by its worse neighbour, with the counter that got worse: fewer warps are
@@ -489,10 +566,13 @@ static void test_memory_without_a_copy(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_with_counters),
+        cmocka_unit_test(test_certain),
         cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_without_counters),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_noise),
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_causes_are_complete),
         cmocka_unit_test(test_counters_have_causes),

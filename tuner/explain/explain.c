@@ -330,16 +330,26 @@ static int by_cost(const void *a, const void *b) {
     return (x->slower < y->slower) - (x->slower > y->slower);
 }
 
+/* Do the rounds agree on which of the two is faster? Recordings may lack samples. */
+static bool is_beyond_noise(const tt__explanation *e, const tt__explained *x) {
+    const tt__trial *winner = &e->items[0].trial;
+    if (x->trial.n_samples == 0 || x->trial.n_samples != winner->n_samples)
+        return true;
+    const tt__ratio r = tt__compare_trials(&x->trial, winner);
+    return r.low > 1 || r.high < 1;
+}
+
 /* The costliest parameters, each by its worse neighbour. */
 static void tell_neighbours(tt__explanation *e, int most) {
     static const double noise = 0.01;
     const tt__explained *order[TT__EXPLAINED_MAX];
+    bool any = false;
     size_t n = 0;
     for (int i = 1; i < e->n; i++)
         if (e->items[i].param[0] && e->items[i].trial.status == TT__TRIAL_OK)
             order[n++] = &e->items[i];
     qsort(order, n, sizeof *order, by_cost);
-    if (n && order[n - 1]->slower < -noise)
+    if (n && order[n - 1]->slower < -noise && is_beyond_noise(e, order[n - 1]))
         tell(e, "%s=%s in place of %s is %.1f %% faster%s.", order[n - 1]->param, order[n - 1]->value,
              order[n - 1]->winners, -100 * order[n - 1]->slower,
              e->by_objective ? "" : " now: tune again with --force");
@@ -347,8 +357,9 @@ static void tell_neighbours(tt__explanation *e, int most) {
         bool told = false;
         for (size_t k = 0; k < i; k++)
             told |= strcmp(order[k]->param, order[i]->param) == 0;
-        if (told)
+        if (told || !is_beyond_noise(e, order[i]))
             continue;
+        any = true;
         tt__str moved = {0};
         if (tt__facts_counted(&order[i]->facts))
             add_mover(&moved, &e->items[0].facts, &order[i]->facts);
@@ -359,6 +370,8 @@ static void tell_neighbours(tt__explanation *e, int most) {
     }
     if (n && order[0]->slower <= noise)
         tell(e, "No nearest value of a parameter is more than 1 %% slower.");
+    else if (n && !any)
+        tell(e, "No nearest value of a parameter is slower beyond the noise.");
 }
 
 /* ---- What is left ---------------------------------------------------------------------------------------
@@ -371,14 +384,14 @@ static double peak_gflops(const tt__explanation *e, const tt__rule *rule) {
                                                    : 0;
 }
 
-/* Is what is named first more than times and the launch say? What is nearly as fast as the copy is bound by
- * memory for sure. */
-static bool is_guess(const tt__explanation *e) {
-    const tt__rule_finding *first = &e->findings[0];
-    if (e->n_findings == 0 || first->rule->counted == first->rule->guessed ||
-        tt__facts_counted(&e->items[0].facts))
+/* Does a finding say more than times and the launch do? What moves its buffers once and is nearly as fast as
+ * the copy is bound by memory for sure. A metric may count bytes that a cache gives. */
+static bool is_guess(const tt__explanation *e, int i) {
+    const tt__rule_finding *x = &e->findings[i];
+    if (i >= e->n_findings || x->rule->counted == x->rule->guessed || tt__facts_counted(&e->items[0].facts))
         return false;
-    return strcmp(first->rule->name, "memory_bound") != 0 || first->share < 0.9;
+    return strcmp(x->rule->name, "memory_bound") != 0 || x->share < 0.9 ||
+           e->items[0].facts.moved_bytes > e->items[0].facts.in_bytes + e->items[0].facts.out_bytes;
 }
 
 /* What is known where no rule applies. */
@@ -410,7 +423,7 @@ static void tell_rest(tt__explanation *e) {
             e->gflops * 1e-3, peak * 1e-3, 100 * (1 - e->gflops / peak));
     else if (e->n_findings == 0)
         tell_unknown(e);
-    else if (is_guess(e))
+    else if (is_guess(e, 0))
         return;
     else if (first->rule->limit && first->share < 1)
         tell(e, "At most %.0f %% of the time is left to win without doing less.", 100 * (1 - first->share));
@@ -420,12 +433,15 @@ static void tell_rest(tt__explanation *e) {
 
 void tt__explain_tell(tt__explanation *e) {
     enum { FINDINGS = 2, NEIGHBOURS = 2 };
+    const int most = e->n_findings && e->findings[0].rule->limit ? 1 : FINDINGS; /* one limit is enough */
+    int told = 0;
     e->n_sentences = 0;
-    for (int i = 0; i < e->n_findings && i < FINDINGS; i++)
-        if (i == 0 || !e->findings[0].rule->limit) /* one limit is enough */
-            tell_finding(e, i);
-    if (is_guess(e))
-        tell(e, "That is a guess from times and the compiled code, because nothing was counted.");
+    for (; told < e->n_findings && told < most; told++)
+        tell_finding(e, told);
+    const bool first = told > 0 && is_guess(e, 0);
+    if (first || (told > 1 && is_guess(e, 1)))
+        tell(e, "%s is a guess from times and the compiled code, because nothing was counted.",
+             first ? "That" : "The latter");
     tell_neighbours(e, NEIGHBOURS);
     tell_rest(e);
 }

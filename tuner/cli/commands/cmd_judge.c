@@ -172,6 +172,8 @@ static tt_status annotate_code(tt__str *out, const judge *j, const char *path, c
 }
 
 static tt_status annotate(tt__str *out, const judge *j, const char *path, const char *text) {
+    static const char mark[] = "\xef\xbb\xbf"; /* of the byte order; NVRTC takes none behind other text */
+    text += strncmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
     char *code = strdup(text);
     if (!code)
         return tt__fail_memory(strlen(text));
