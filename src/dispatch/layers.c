@@ -72,6 +72,11 @@ void tt__shipped_names(tt__str *out) {
         tt__str_add(out, "none");
 }
 
+bool tt__shipped_knows(const char *gpu) {
+    bool several;
+    return shipped_gpu(gpu, &several) != NULL;
+}
+
 bool tt__shipped_winner(const tt__gpu *gpu, const tt__problem *p, tt__winner *out) {
     for (size_t i = 0; i < tt__n_shipped; i++)
         if (tt__same_gpu(&tt__shipped[i].gpu, gpu) && tt__problem_same(&tt__shipped[i].problem, p)) {

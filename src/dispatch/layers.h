@@ -48,6 +48,9 @@ extern const unsigned char tt__shipped_code[];
 /* Appends the names of the GPUs whose winners ship: "NVIDIA H200, NVIDIA H100", or "none". */
 void tt__shipped_names(tt__str *out);
 
+/* Is the name a part of that of a GPU whose winners ship? */
+bool tt__shipped_knows(const char *gpu);
+
 /* The shipped winner of the very problem on this GPU. False: there is none. */
 bool tt__shipped_winner(const tt__gpu *gpu, const tt__problem *p, tt__winner *out);
 

@@ -138,6 +138,7 @@ def main():
         look("export", "export", *own, "--problem", "n=1000,warm", form=("--format", "json"))
         look("study", "study", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
         look("list", "list", "--db", db)
+        look("list", "list", "--gpu", "h200", "--db", db)
         asked = os.path.join(folder, "asked.jsonl")
         with open(asked, "w", encoding="utf-8") as file:
             print(json.dumps({"tiletune_collected": 1}), file=file)

@@ -2,6 +2,7 @@
 """check_lock.py TUNE ROOT: what `tune lock` writes answers as the store did, and nothing else answers."""
 import hashlib
 import json
+import os
 import pathlib
 import sqlite3
 import subprocess
@@ -62,6 +63,17 @@ with tempfile.TemporaryDirectory() as folder:
     assert "give --output FILE" in call("lock", "--db", "a.db", code=2)
     assert not pathlib.Path(folder, "no.lock").exists()
     assert "and 1 cubin." in call("prune", "--stale", "--db", "a.db", "--dry-run")
+    # What comes with tiletune is locked if it is named, without a store, too.
+    shipped = best(8191, "8")
+    os.environ["XDG_DATA_HOME"] = folder  # has no store
+    for store in ("--db", "a.db"), ():
+        assert "s.lock: 1 winner, 0 cubins" in call("lock", *store, "--output", "s.lock", "--gpu", "h200", "--sizes", 8191,
+                                                    "--elem-size", 8)
+        assert best(8191, "8", "--lock", "s.lock") == shipped and shipped[2] == "exact", shipped
+        assert "is whole" in call("check", "--db", "s.lock")
+        pathlib.Path(folder, "s.lock").unlink()
+    assert "no winner for the transpose of 4099x4099" in call("lock", "--output", "s.lock", "--gpu", "h200", "--sizes", 4099, code=1)
+    assert "no winner for the transpose of 8191x8191" in call("lock", "--output", "s.lock", "--gpu", "v100", "--sizes", 8191, code=1)
     # The store is not needed any more.
     pathlib.Path(folder, "a.db").unlink()
     assert best(4096, 4, "--lock", "all.lock") == answers[4096, "4"]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """check_rules.py TUNE ROOT: rules of recordings and of a store, from trials to answers, locks and exports."""
+import json
 import os
 import pathlib
 import re
@@ -53,6 +54,12 @@ run("merge", "merged.db", "s.db")
 for db in "s.db", "imported.db", "merged.db":
     said = run(*best, "--db", db).stdout
     assert "match          rule: not measured; chosen by what 3 other problems took" in said and "from           your store" in said, said
+# "tune list" shows them, and of what comes with tiletune what the store does not replace.
+listed = json.loads(run("list", "--gpu", "h200", "--db", "s.db", "--json").stdout)
+places = [tuple(w[k] for k in ("rows", "cols", "elem_size", "batch")) for w in listed["winners"]]
+assert len(set(places)) == len(places) > 50 and places[0] == (1024, 1024, 4, 1) and listed["winners"][0]["source"] == "replayed", places
+assert {r["source"] for r in listed["rules"]} == {"store", "shipped"}, listed["rules"]
+assert re.search(r"transpose, elem_size=4 +NVIDIA H200 +\d +3  store", run("list", "--db", "s.db").stdout)
 fails("has no winner", *best, "--lock", "lock.db", code=1)
 assert "is whole" in run("check", "--db", "merged.db").stdout
 assert "match          exact" in run("best", "--gpu", "h200", "--size", 4096, "--db", "s.db").stdout

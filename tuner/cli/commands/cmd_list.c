@@ -26,8 +26,10 @@ typedef struct listing {
     bool json;
     tt__stale judge;
     size_t n, n_stale;
-    char heading[TT__GPU_TEXT_MAX]; /* the GPU of `table` */
-    tt__table table;
+    const char *gpu;                     /* --gpu, or NULL */
+    const char *from;                    /* what follows the GPU in the heading */
+    char heading[TT__GPU_TEXT_MAX + 32]; /* the GPU of `table` */
+    tt__table table, rules;
     tt__json out;
     size_t n_files;
     file *files;
@@ -113,8 +115,9 @@ static tt_status flush_table(listing *l) {
 
 /* Winners come grouped by GPU. Each GPU gets a table. */
 static tt_status add_row_of_gpu(listing *l, const tt__winner *w, const char *when, const char *why) {
-    char heading[TT__GPU_TEXT_MAX];
-    if (strcmp(tt__gpu_text(heading, &w->gpu), l->heading) != 0) {
+    char heading[sizeof l->heading], gpu[TT__GPU_TEXT_MAX];
+    snprintf(heading, sizeof heading, "%s%s", tt__gpu_text(gpu, &w->gpu), l->from);
+    if (strcmp(heading, l->heading) != 0) {
         TT_TRY(flush_table(l));
         memcpy(l->heading, heading, sizeof heading);
     }
@@ -135,23 +138,172 @@ static tt_status on_winner(void *user, const tt__winner *w) {
     return TT_OK;
 }
 
-/* Collects winners. A missing store has none. */
+/* ---- What comes with tiletune ----------------------------------------------------------------------------
+ */
+
+/* For the GPU that is named, or those in this machine. */
+static bool is_asked(const listing *l, const tt__gpu *gpu) {
+    return l->gpu ? tt__has_letters(gpu->name, l->gpu) : tt__stale_here(&l->judge, gpu);
+}
+
+/* Those that the store does not replace. */
+static tt_status add_shipped_of(listing *l, const tt__gpu *gpu, tt__store *store) {
+    int64_t gpu_id = -1, problem_id = -1;
+    if (store)
+        TT_TRY(tt__store_known_gpu(store, gpu, &gpu_id));
+    for (size_t i = 0; i < tt__n_shipped; i++) {
+        bool replaced = false;
+        if (!tt__same_gpu(&tt__shipped[i].gpu, gpu))
+            continue;
+        if (gpu_id >= 0)
+            TT_TRY(tt__store_known_problem(store, &tt__shipped[i].problem, &problem_id));
+        if (gpu_id >= 0 && problem_id >= 0)
+            TT_TRY(tt__store_has_winner(store, gpu_id, problem_id, &replaced));
+        if (!replaced)
+            TT_TRY(on_winner(l, &tt__shipped[i]));
+    }
+    return TT_OK;
+}
+
+static tt_status add_shipped(listing *l, tt__store *store) {
+    l->from = ", with tiletune";
+    for (size_t i = 0; i < tt__n_shipped; i++) {
+        const tt__gpu *gpu = &tt__shipped[i].gpu;
+        size_t first = 0;
+        while (!tt__same_gpu(&tt__shipped[first].gpu, gpu))
+            first++;
+        if (first == i && is_asked(l, gpu))
+            TT_TRY(add_shipped_of(l, gpu, store));
+    }
+    return TT_OK;
+}
+
+/* ---- Rules -----------------------------------------------------------------------------------------------
+ */
+
+static const tt__column rule_columns[] = {{"rule for", false, TT__WRAP},
+                                          {"GPU", false, TT__KEEP},
+                                          {"configurations", true, TT__KEEP},
+                                          {"problems", true, TT__KEEP},
+                                          {"from", false, TT__KEEP}};
+
+static tt_status add_rule(listing *l, const tt__gpu *gpu, const char *text, const char *from) {
+    tt__tuning_rule *r;
+    tt__str group = {0};
+    char name[TT__GPU_TEXT_MAX];
+    if (tt__rule_read(&r, text) != TT_OK) /* of a later version */
+        return TT_OK;
+    tt__cli_add_group(&group, &r->group);
+    tt_status status = tt__str_check(&group);
+    if (status == TT_OK && !l->json) {
+        TT__TABLE_TEXTS(&l->rules, group.text, tt__gpu_text(name, gpu));
+        tt__table_cell(&l->rules, "%d", r->n_configs);
+        tt__table_cell(&l->rules, "%zu", r->n_points);
+        tt__table_cell(&l->rules, "%s", from);
+    } else if (status == TT_OK) {
+        tt__json_open(&l->out, NULL, '{');
+        tt__json_string(&l->out, "gpu", gpu->name);
+        tt__json_string(&l->out, "mig", gpu->mig);
+        tt__cli_json_problem(&l->out, &r->group);
+        tt__json_int(&l->out, "configurations", r->n_configs);
+        tt__json_int(&l->out, "problems", (int64_t)r->n_points);
+        tt__json_string(&l->out, "source", from);
+        tt__json_close(&l->out, '}');
+    }
+    tt__rule_free(&r);
+    tt__str_free(&group);
+    return status;
+}
+
+/* A GPU by its number, as rules come. */
+typedef struct gpus {
+    listing *l;
+    size_t n;
+    struct numbered {
+        int64_t id;
+        tt__gpu gpu;
+    } * items;
+} gpus;
+
+static tt_status note_gpu(void *user, int64_t gpu_id, const tt__gpu *gpu) {
+    gpus *g = user;
+    TT_TRY(TT__GROW(g->items, g->n));
+    g->items[g->n++] = (struct numbered){gpu_id, *gpu};
+    return TT_OK;
+}
+
+static tt_status on_rule(void *user, int64_t gpu_id, const char *text, int64_t unix_ms) {
+    const gpus *g = user;
+    (void)unix_ms;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->items[i].id == gpu_id)
+            return add_rule(g->l, &g->items[i].gpu, text, "store");
+    return TT_OK;
+}
+
+static tt_status add_rules(listing *l, tt__store *store, int64_t gpu_id) {
+    gpus g = {.l = l};
+    tt_status status = TT_OK;
+    if (store)
+        status = tt__store_gpus(store, note_gpu, &g);
+    if (store && status == TT_OK)
+        status = tt__store_rules(store, gpu_id, on_rule, &g);
+    free(g.items);
+    for (size_t i = 0; i < tt__n_shipped_rules && status == TT_OK; i++)
+        if (is_asked(l, &tt__shipped_rules[i].gpu))
+            status = add_rule(l, &tt__shipped_rules[i].gpu, tt__shipped_rules[i].text, "shipped");
+    return status;
+}
+
+/* The GPU's number in the store; -1: only what comes with tiletune knows it. */
+static tt_status find_gpu(tt__store *store, const char *name, tt__gpu *gpu, int64_t *gpu_id) {
+    tt__str names = {0}, why = {0};
+    tt_status status = TT_E_INVALID;
+    *gpu = (tt__gpu){0};
+    if (store)
+        status = tt__store_find_gpu(store, name, gpu, gpu_id);
+    if (status != TT_E_INVALID || *gpu->name) /* found, or several match */
+        return status;
+    *gpu_id = -1;
+    if (tt__shipped_knows(name))
+        return TT_OK;
+    tt__str_add(&why, store ? tt_last_error() : "nothing is tuned yet");
+    tt__shipped_names(&names);
+    status = store ? tt__fail(TT_E_INVALID, "%s (with tiletune come: %s)", tt__str_text(&why),
+                              tt__str_text(&names))
+                   : tt__fail(TT_E_INVALID, "GPU \"%s\": %s; with tiletune come: %s", name,
+                              tt__str_text(&why), tt__str_text(&names));
+    tt__str_free(&names);
+    tt__str_free(&why);
+    return status;
+}
+
+/* Collects winners, then rules. A missing store has none. */
 static tt_status collect(listing *l, const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__gpu gpu;
     int64_t gpu_id = 0;
     tt_status status = TT_OK;
-    if (tt__cli_store_absent(args))
-        return TT_OK;
-    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
+    tt__json_open(&l->out, "winners", '[');
+    if (!tt__cli_storeless(args))
+        TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
-        TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &gpu_id));
+        TT_GOTO(find_gpu(store, args->gpu, &gpu, &gpu_id));
     TT_GOTO(tt__stale_open(&l->judge, store, args));
-    if (!l->json) /* a damaged row of another GPU costs only the word for a text */
+    if (store && !l->json) /* a damaged row of another GPU costs only the word for a text */
         status = tt__store_winners(store, 0, 0, NULL, note_file, l);
     if (status != TT_OK && status != TT_E_DB)
         goto out;
-    TT_GOTO(tt__store_winners(store, gpu_id, 0, NULL, on_winner, l));
+    if (store && gpu_id >= 0)
+        TT_GOTO(tt__store_winners(store, gpu_id, 0, NULL, on_winner, l));
+    TT_GOTO(add_shipped(l, store));
+    tt__json_close(&l->out, ']');
+    tt__json_open(&l->out, "rules", '[');
+    if (gpu_id >= 0)
+        TT_GOTO(add_rules(l, store, gpu_id));
+    else
+        TT_GOTO(add_rules(l, NULL, 0));
+    tt__json_close(&l->out, ']');
 out:
     tt__stale_close(&l->judge);
     tt__store_close(&store);
@@ -164,7 +316,7 @@ static void say_nothing_is_tuned(void) {
     fprintf(
         stderr,
         "tune: nothing is tuned yet; \"tune --sizes 4096\" would be a start. With tiletune come winners of: "
-        "%s\n",
+        "%s (--gpu NAME shows them)\n",
         tt__str_text(&shipped));
     tt__str_free(&shipped);
 }
@@ -174,16 +326,21 @@ static int run(const tt__cli_args *args) {
         return tt__asked_print(args);
     tt__str text = {0};
     listing l = {.json = args->json,
+                 .gpu = args->gpu,
+                 .from = "",
+                 .rules = {.n_columns = TT__COUNT(rule_columns), .columns = rule_columns},
                  .table = {.n_columns = sizeof columns / sizeof *columns, .columns = columns},
                  .out = {.out = &text}};
     tt__cli_json_begin(&l.out);
-    tt__json_open(&l.out, "winners", '[');
     tt_status status = collect(&l, args);
-    tt__json_close(&l.out, ']');
     if (status == TT_OK && args->json)
         return tt__cli_fail(tt__cli_print_json(&l.out));
     if (status == TT_OK && l.n)
         status = flush_table(&l);
+    if (status == TT_OK && l.rules.n_cells) {
+        printf("%sRules, for problems that nobody measured\n", l.n ? "\n" : "");
+        status = tt__table_show(&l.rules);
+    }
     if (status == TT_OK && l.n_stale)
         printf("\n%zu of %zu are stale: \"tune --stale\" tunes those of a GPU in this machine again.\n",
                l.n_stale, l.n);
@@ -191,6 +348,7 @@ static int run(const tt__cli_args *args) {
         say_nothing_is_tuned();
     free(l.files);
     tt__table_free(&l.table);
+    tt__table_free(&l.rules);
     tt__str_free(&text);
     return tt__cli_fail(status);
 }
@@ -209,8 +367,9 @@ static const tt__cli_option options[] = {
 const tt__cli_command tt__cmd_list = {
     .name = "list",
     .usage = "tune list [--gpu NAME] [--collected FILE] [options]",
-    .summary = "all winners, and whether they are still valid",
+    .summary = "all winners and rules, and whether winners are still valid",
     .notes =
+        "What comes with tiletune is listed for the GPU of --gpu, and for those in this machine.\n"
         "A stale winner serves until the problem is tuned again. Its template, the driver or the measuring\n"
         "method has changed.\n",
     .options = options,

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "api/problem.h"
+#include "base/grow.h"
 #include "base/json.h"
 #include "db/exchange/merge.h"
+#include "dispatch/layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "tuner/cli/commands/sharing.h"
@@ -15,6 +17,8 @@
 typedef struct lock {
     size_t n; /* problems that are named; 0: all winners */
     tt__problem *problems;
+    size_t n_shipped;
+    const tt__winner **shipped; /* that come with tiletune, of problems that the store lacks */
     tt__merged merged;
 } lock;
 
@@ -43,42 +47,84 @@ out:
     return status;
 }
 
-/* Appends the named problems' ids as JSON. */
-static tt_status find_problems(const lock *l, tt__store *store, int64_t gpu_id, tt__str *out) {
+/* The winners of this problem on the GPU that is named, or on all. */
+static tt_status find_shipped(lock *l, const tt__problem *p, const char *gpu) {
     char text[TT__PROBLEM_TEXT_MAX];
+    const size_t before = l->n_shipped;
+    for (size_t i = 0; i < tt__n_shipped; i++) {
+        const tt__winner *w = &tt__shipped[i];
+        if (!tt__problem_same(&w->problem, p) || (gpu && !tt__has_letters(w->gpu.name, gpu)))
+            continue;
+        TT_TRY(TT__GROW(l->shipped, l->n_shipped));
+        l->shipped[l->n_shipped++] = w;
+    }
+    return l->n_shipped > before
+               ? TT_OK
+               : tt__fail(TT_E_NO_WINNER, "there is no winner for the %s of %s: tune it first", p->op,
+                          tt__problem_text(text, p));
+}
+
+/* Appends the named problems' ids as JSON. What the store lacks may come with tiletune. */
+static tt_status find_problems(lock *l, tt__store *store, int64_t gpu_id, const char *gpu, tt__str *out) {
     tt__json json = {.out = out};
     tt__json_open(&json, NULL, '[');
     for (size_t i = 0; i < l->n; i++) {
-        int64_t id;
-        bool found;
-        TT_TRY(tt__store_known_problem(store, &l->problems[i], &id));
-        TT_TRY(tt__store_has_winner(store, gpu_id, id, &found));
-        if (!found)
-            return tt__fail(TT_E_NO_WINNER, "there is no winner for the %s of %s: tune it first",
-                            l->problems[i].op, tt__problem_text(text, &l->problems[i]));
-        tt__json_int(&json, NULL, id);
+        int64_t id = -1;
+        bool found = false;
+        if (store && gpu_id >= 0)
+            TT_TRY(tt__store_known_problem(store, &l->problems[i], &id));
+        if (id >= 0)
+            TT_TRY(tt__store_has_winner(store, gpu_id, id, &found));
+        if (found)
+            tt__json_int(&json, NULL, id);
+        else
+            TT_TRY(find_shipped(l, &l->problems[i], gpu));
     }
     tt__json_close(&json, ']');
     return tt__str_check(out);
+}
+
+/* Its number in the store; -1: only what comes with tiletune knows it. */
+static tt_status find_gpu(const lock *l, tt__store *store, const char *name, int64_t *gpu_id) {
+    tt__gpu gpu = {0};
+    const tt_status status = tt__store_find_gpu(store, name, &gpu, gpu_id);
+    if (!l->n || status != TT_E_INVALID || *gpu.name || !tt__shipped_knows(name))
+        return status;
+    *gpu_id = -1;
+    return TT_OK;
+}
+
+static tt_status put_shipped(tt__store *to, const tt__winner *w) {
+    int64_t gpu_id, run_id, problem_id, config_id;
+    TT_TRY(tt__store_gpu(to, &w->gpu, &gpu_id));
+    TT_TRY(tt__store_run_begin(to, gpu_id, &w->env, "imported", &run_id));
+    TT_TRY(tt__store_problem(to, &w->problem, &problem_id));
+    TT_TRY(tt__store_config(to, w->kernel, w->problem.op, w->hash, w->config, &config_id));
+    TT_TRY(tt__store_winner_put(to, run_id, problem_id, config_id, w));
+    return tt__store_run_end(to, run_id);
 }
 
 static tt_status write_lock(lock *l, const tt__cli_args *args) {
     tt__store *store = NULL, *to = NULL;
     tt__merge_opts opts = {.trusted = true, .locked = true};
     tt__str ids = {0};
-    tt__gpu gpu;
     bool is_new = false;
     tt_status status;
-    TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
-    if (args->gpu)
-        TT_GOTO(tt__store_find_gpu(store, args->gpu, &gpu, &opts.gpu_id));
+    if (!l->n || !tt__cli_storeless(args))
+        TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
+    if (store && args->gpu)
+        TT_GOTO(find_gpu(l, store, args->gpu, &opts.gpu_id));
     if (l->n) {
-        TT_GOTO(find_problems(l, store, opts.gpu_id, &ids));
+        TT_GOTO(find_problems(l, store, opts.gpu_id, args->gpu, &ids));
         opts.problem_ids = tt__str_text(&ids);
     }
     TT_GOTO(tt__sharing_create(&to, args->output, "remove it first", &is_new));
     TT_GOTO(tt__store_begin(to)); /* all or nothing */
-    TT_GOTO(tt__store_merge(to, store, &opts, &l->merged));
+    if (store && opts.gpu_id >= 0)
+        TT_GOTO(tt__store_merge(to, store, &opts, &l->merged));
+    for (size_t i = 0; i < l->n_shipped; i++)
+        TT_GOTO(put_shipped(to, l->shipped[i]));
+    l->merged.winners += (int64_t)l->n_shipped;
     if (l->merged.winners == 0)
         TT_GOTO(tt__fail(TT_E_NO_WINNER, "there is no winner to lock: tune something first"));
     TT_GOTO(tt__store_commit(to));
@@ -100,6 +146,7 @@ static int run(const tt__cli_args *args) {
         tt__cli_say(stdout, "%s: %s, %s\n", args->output, tt__cli_count(l.merged.winners, "winner").text,
                     tt__cli_count(l.merged.cubins, "cubin").text);
     free(l.problems);
+    free(l.shipped);
     return tt__cli_fail(status);
 }
 
@@ -126,9 +173,10 @@ const tt__cli_command tt__cmd_lock = {
     .summary = "writes winners to a file that pins them for a program",
     .notes =
         "A program that opens the file (tt_open_opts.lock_file) runs these configurations and no others, on\n"
-        "every machine with such a GPU. If you name a problem that has no winner, that is an error. Without "
-        "a\n"
-        "problem, all winners are written.\n",
+        "every machine with such a GPU. A problem that you name and that was not tuned gets the winner that\n"
+        "comes with tiletune; if there is none, that is an error. Without a problem, all winners of the "
+        "store\n"
+        "are written.\n",
     .options = options,
     .check = check,
     .run = run,

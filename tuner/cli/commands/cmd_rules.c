@@ -69,17 +69,6 @@ out:
     return status;
 }
 
-static void describe(tt__str *out, const tt__problem *p) {
-    tt__str_add(out, p->op);
-    if (p->n)
-        tt__str_add(out, ", ");
-    tt__problem_add_settings(out, p, ", ");
-    if (p->warm)
-        tt__str_add(out, ", warm");
-    if (p->unverified)
-        tt__str_add(out, ", not verified");
-}
-
 static void add_row(making *m, const char *name, int n_configs, const tt__rule_score *s) {
     tt__table *t = &m->table;
     tt__table_cell(t, "%s", name);
@@ -116,7 +105,7 @@ static tt_status judge(making *m, size_t at) {
     tt__str name = {0};
     tt_status status;
     TT_GOTO((m->args->shipped ? take_shipped : make)(m, at, &rule, &score));
-    describe(&name, tt__evidence_group(m->evidence, at));
+    tt__cli_add_group(&name, tt__evidence_group(m->evidence, at));
     TT_GOTO(tt__str_check(&name));
     if (rule && score.n) {
         add_row(m, name.text, rule->n_configs, &score);

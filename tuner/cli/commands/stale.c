@@ -62,7 +62,7 @@ static bool has_cubin(const tt__stale *s, const tt__winner *w) {
 }
 
 void tt__stale_why(const tt__stale *s, const tt__winner *w, char *why, size_t size) {
-    bool here = tt__stale_here(s, &w->gpu);
-    const char *nvrtc = here && strcmp(w->env.nvrtc, s->nvrtc) != 0 && !has_cubin(s, w) ? s->nvrtc : NULL;
+    const bool here = tt__stale_here(s, &w->gpu), shipped = strcmp(w->source, "shipped") == 0;
+    const char *nvrtc = here && !shipped && strcmp(w->env.nvrtc, s->nvrtc) != 0 && !has_cubin(s, w) ? s->nvrtc : NULL;
     tt__winner_staleness(why, size, w, &s->templates, here ? s->driver : NULL, nvrtc);
 }

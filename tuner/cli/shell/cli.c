@@ -73,7 +73,7 @@ tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args) {
     return tt__str_check(out);
 }
 
-bool tt__cli_store_absent(const tt__cli_args *args) {
+static bool store_absent(const tt__cli_args *args) {
     tt__str path = {0};
     bool absent = !args->db && tt__store_default_path(&path) == TT_OK &&
                   access(tt__str_text(&path), F_OK) != 0 && errno == ENOENT;
@@ -85,7 +85,7 @@ bool tt__cli_storeless(const tt__cli_args *args) {
     tt__str path = {0};
     bool placeless = !args->db && tt__store_default_path(&path) == TT_E_INVALID;
     tt__str_free(&path);
-    return placeless || tt__cli_store_absent(args);
+    return placeless || store_absent(args);
 }
 
 tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__store_mode mode) {
@@ -93,7 +93,7 @@ tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__stor
     tt__str path = {0};
     tt_status status = tt__cli_store_path(&path, args);
     const char *file = tt__str_text(&path);
-    if (status == TT_OK && tt__cli_store_absent(args))
+    if (status == TT_OK && store_absent(args))
         status = tt__fail(TT_E_DB,
                           "nothing was tuned yet: there is no %s (tune first, or name one with --db)", file);
     else if (status == TT_OK)
@@ -449,6 +449,17 @@ void tt__cli_json_problem(tt__json *j, const tt__problem *p) {
         tt__json_int(j, "warm", 1);
     if (p->unverified)
         tt__json_int(j, "unverified", 1);
+}
+
+void tt__cli_add_group(tt__str *out, const tt__problem *p) {
+    tt__str_add(out, p->op);
+    if (p->n)
+        tt__str_add(out, ", ");
+    tt__problem_add_settings(out, p, ", ");
+    if (p->warm)
+        tt__str_add(out, ", warm");
+    if (p->unverified)
+        tt__str_add(out, ", not verified");
 }
 
 static int flow_words(const char *line, int n, int indent, int used) {

@@ -119,8 +119,6 @@ void tt__cli_say(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2
 tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args);
 /* Opens the store, and never creates it. TT_E_DB says so if it does not exist yet. */
 tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__store_mode mode);
-/* Is the default store missing (and no --db given)? Then nothing was ever tuned. */
-bool tt__cli_store_absent(const tt__cli_args *args);
 /* Is the default store missing, or its path unknown because HOME is not set? Some commands can answer without
  * it. */
 bool tt__cli_storeless(const tt__cli_args *args);
@@ -159,6 +157,8 @@ enum { TT__JSON_VERSION = 1 };
 void tt__cli_json_begin(tt__json *j);
 /* Writes the operation, its variables and the regime into the open object. */
 void tt__cli_json_problem(tt__json *j, const tt__problem *p);
+/* Appends problems that a rule is for: "transpose, elem_size=4, warm". */
+void tt__cli_add_group(tt__str *out, const tt__problem *p);
 /* Writes texts into the open object: {key, text}, ... */
 #define TT__JSON_STRINGS(j, ...) tt__cli_json_strings(j, (const char *const[][2]){__VA_ARGS__, {NULL, NULL}})
 void tt__cli_json_strings(tt__json *j, const char *const members[][2]);
