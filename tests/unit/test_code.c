@@ -146,6 +146,16 @@ static void tells_what_is_unused(void **state) {
          "//@ args x, y\nvoid k() { FOO; } void r();",
          ""},
         {"//@ buffer z f32 4 inout\n//@ swap x z\n//@ repeat FOO\nvoid k();", ""},
+        {"//@ buffer z f32 4 in\n//@ data d\n//@ block 1\n//@ grid 1\n//@ args z\nvoid k() { FOO; }\n"
+         "void e() { FOO; } void d() { \"FOO\"; /* FOO */ }",
+         ""},
+        {"//@ buffer z f32 4 in\n//@ data d\n//@ block 1\n//@ grid 1\n//@ args z\nvoid k(); void d(float *z) "
+         "{ FOO; }",
+         "the `data` kernel d uses FOO, but it runs once, with the default configuration"},
+        {"//@ buffer z f32 4 in\n//@ data d\n//@ block FOO\n//@ grid 1\n//@ args z\nvoid k(); void d(float "
+         "*z) "
+         "{ FOO; }",
+         ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512];
@@ -166,12 +176,52 @@ static void tells_what_is_unused(void **state) {
     }
 }
 
+/* It is made once, so a parameter in it would count with its default value only. */
+static void refuses_data_that_depend_on_parameters(void **state) {
+    static const struct {
+        const char *lines, *says;
+    } cases[] = {
+        {"//@ buffer z f32 4 in\n//@ data d\n//@ block FOO\n//@ grid FOO\n//@ args z, i32 4", ""},
+        {"//@ buffer z f32 4 in\n//@ data d\n//@ block 1\n//@ grid 1\n//@ args z, i32 FOO",
+         "t.cu:12:17: `data` is made once, with the default configuration, and cannot depend on the "
+         "parameter FOO: "
+         "let a `kernel` line before the others make what does"},
+        {"//@ buffer z f32 4 in\n//@ let BAR FOO + 1\n//@ data d\n//@ block 1\n//@ grid 1\n"
+         "//@ args z, struct (i32 4, f32 BAR)",
+         "t.cu:13:32: `data` is made once, with the default configuration, and cannot depend on the "
+         "parameter FOO: "
+         "let a `kernel` line before the others make what does"},
+        {"//@ buffer z f32 4 * FOO in\n//@ data d\n//@ block 1\n//@ grid 1\n//@ args z",
+         "t.cu:8:18: the length of z depends on a parameter, and a `data` kernel fills one length: give it "
+         "the "
+         "largest"},
+        {"//@ buffer z f32 4 in\n//@ data d\n//@ per configuration\n//@ block 1\n//@ grid 1\n//@ args z",
+         "t.cu:10:9: `per configuration` belongs below a `reference`: `data` is made once, with the default "
+         "configuration"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        tt__template *t;
+        snprintf(text, sizeof text,
+                 "//@ kernel k\n//@ buffer x f32 4 out\n//@ param FOO 1 2\n//@ default FOO=1\n//@ block 1\n"
+                 "//@ grid 1\n//@ args x\n%s\nvoid k() { FOO; } void d();\n",
+                 cases[i].lines);
+        const tt_status status = tt__template_parse(&t, "t.cu", text);
+        assert_int_equal(status, *cases[i].says ? TT_E_TEMPLATE : TT_OK);
+        if (*cases[i].says)
+            assert_string_equal(tt_last_error(), cases[i].says);
+        tt__template_free(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_constants_beside_other_text),
         cmocka_unit_test(refuses_static_constants),
         cmocka_unit_test(passes_over_comments),
         cmocka_unit_test(tells_what_is_unused),
+        cmocka_unit_test(refuses_data_that_depend_on_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

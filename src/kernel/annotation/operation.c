@@ -220,9 +220,13 @@ static tt_status read_aside(tt__reader *r, tt__slice rest) {
 static tt_status read_per(tt__reader *r, tt__slice rest) {
     if (!tt__slice_is(rest, "configuration"))
         return FAIL(r, rest.at, "found '%.*s', expected: per configuration", SHOW(rest));
-    const tt__geometry_expr *first = r->t->own->asides[TT__REFERENCE].launches;
+    const tt__geometry_expr *first = r->t->own->asides[TT__REFERENCE].launches,
+                            *data = r->t->own->asides[TT__DATA].launches;
     if (r->launch < first || r->launch >= first + TT__PASSES_MAX)
-        return FAIL(r, rest.at, "`per configuration` belongs below a `reference`");
+        return FAIL(r, rest.at, "`per configuration` belongs below a `reference`%s",
+                    r->launch >= data && r->launch < data + TT__PASSES_MAX
+                        ? ": `data` is made once, with the default configuration"
+                        : "");
     r->t->own->per_config = true;
     return TT_OK;
 }

@@ -521,6 +521,38 @@ static tt_status check_metrics(const tt__template *t) {
     return TT_OK;
 }
 
+static tt_status check_data_number(const tt__template *t, const tt__expr *e) {
+    return e->uses ? tt__template_fail(
+                         t->path, e->line, e->column,
+                         "`data` is made once, with the default configuration, and cannot depend on the "
+                         "parameter %s: let a `kernel` line before the others make what does",
+                         t->params[__builtin_ctz(e->uses)].name)
+                   : TT_OK;
+}
+
+/* How `data` kernels are launched may depend on parameters, but not what they make. */
+static tt_status check_data(const tt__template *t) {
+    const tt__aside *data = &t->own->asides[TT__DATA];
+    for (size_t i = 0; i < t->own->n_operands; i++) {
+        const tt__operand *o = &t->own->operands[i];
+        if (o->filled && o->by_config)
+            return tt__template_fail(t->path, o->count.line, o->count.column,
+                                     "the length of %s depends on a parameter, and a `data` kernel fills one "
+                                     "length: give it the largest",
+                                     o->name);
+    }
+    for (int k = 0; k < data->n; k++) {
+        const tt__geometry_expr *g = &data->launches[k];
+        for (int i = g->first_arg; i < g->first_arg + g->n_args; i++) {
+            const tt__arg_expr *a = &t->args[i];
+            TT_TRY(check_data_number(t, &a->value));
+            for (int f = a->first_field; f < a->first_field + a->n_fields; f++)
+                TT_TRY(check_data_number(t, &t->fields[f].value));
+        }
+    }
+    return TT_OK;
+}
+
 static tt_status check(tt__template *t) {
     int regs;
     if (t->n_defines)
@@ -530,6 +562,7 @@ static tt_status check(tt__template *t) {
     if (t->max_regs.text)
         TT_TRY(tt__config_max_regs(&regs, t, t->default_config));
     if (t->own) {
+        TT_TRY(check_data(t));
         TT_TRY(check_metrics(t));
         TT_TRY(check_samples(t));
     }
@@ -668,10 +701,36 @@ static bool is_named(const tt__template *t, int operand) {
     return found;
 }
 
+/* A macro that only says how a `data` kernel is launched does no harm. */
+static void warn_of_data(tt__str *out, const tt__template *t, const char *bare) {
+    const tt__aside *data = &t->own->asides[TT__DATA];
+    for (int k = 0; k < data->n; k++) {
+        const tt__geometry_expr *g = &data->launches[k];
+        uint32_t launch = g->shared.uses;
+        const char *end, *body = body_of(bare, data->symbols.name[k], &end);
+        for (int i = 0; i < 3; i++)
+            launch |= g->block[i].uses | g->grid[i].uses;
+        for (size_t i = 0; body && i < t->n_params; i++) {
+            const tt__param *p = &t->params[i];
+            bool named = false;
+            for (const char *at = body; at < end; at += word_length(at) ? word_length(at) : 1)
+                named |= tt__word_is(at, word_length(at), p->name);
+            if (named && !p->runtime && !p->as_template && !(launch >> i & 1))
+                tt__str_addf(
+                    out, "%sthe `data` kernel %s uses %s, but it runs once, with the default configuration",
+                    out->len ? "\n" : "", data->symbols.name[k], p->name);
+        }
+    }
+}
+
 tt_status tt__template_unused(tt__str *out, const tt__template *t) {
     char *code = strdup(t->source);
     if (!code)
         return tt__fail_memory(strlen(t->source) + 1);
+    tt__cxx_blank_all(code);
+    if (t->own)
+        warn_of_data(out, t, code);
+    memcpy(code, t->source, strlen(t->source));
     uncover_annotations(code);
     tt__cxx_blank_comments(code);
     for (size_t i = 0; i < t->n_params; i++)

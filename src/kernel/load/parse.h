@@ -15,7 +15,8 @@ tt_status tt__template_parse(tt__template **out, const char *path, const char *s
 tt_status tt__template_parse_at(tt__template **out, const char *path, const char *source);
 /* The same for a file. TT_E_IO: it cannot be read. */
 tt_status tt__template_load(tt__template **out, const char *path);
-/* Does the kernel in `path` read this file: as itself, a header, or data? If it cannot be read, it does not. */
+/* Does the kernel in `path` read this file: as itself, a header, or data? If it cannot be read, it does not.
+ */
 bool tt__template_reads(const char *path, const char *file);
 /* Reads only the annotations. tt__template_take_default comes next. The hash is that of a built-in source;
  * NULL for others. */
@@ -26,8 +27,8 @@ tt_status tt__template_take_default(tt__template *t);
  * outlive it. TT_E_INVALID: it declares other variables, buffers or scalars. */
 tt_status tt__template_adopt(tt__template *t, const tt__template *of, const char *name);
 
-/* Appends a line for each parameter that nothing but its own line names, and each buffer that no kernel gets.
- */
+/* Appends a line for each parameter that nothing but its own line names, each buffer that no kernel gets, and
+ * each `data` kernel whose code has a parameter. */
 tt_status tt__template_unused(tt__str *out, const tt__template *t);
 
 #endif
