@@ -127,8 +127,8 @@ IN_STRUCT = """//@ kernel    step
 //@ block     32
 //@ grid      1
 //@ args      a, s, i32 n
-struct all { int n; float *to; unsigned char seven; float s; const float *from; };
-extern "C" __global__ void step(all p) {
+struct values { int n; float *to; unsigned char seven; float s; const float *from; };
+extern "C" __global__ void step(values p) {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i < p.n)
         p.to[i] = p.from[i] * p.s + p.seven;
