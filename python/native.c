@@ -75,6 +75,56 @@ static void leave(CUcontext before, int changed) {
     leave(before, changed);                                                                                  \
     return result
 
+/* Are elements apart? A stride is no less than what the smaller ones reach over. */
+static int is_apart(const int64_t *shape, const int64_t *strides, int rank) {
+    int order[TT_RANK_MAX], n = 0;
+    int64_t reach = 1, step;
+    for (int i = 0; i < rank; i++) {
+        int at = n;
+        if (shape[i] == 1)
+            continue;
+        for (; at > 0 && strides[order[at - 1]] > strides[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+        n++;
+    }
+    for (int i = 0; i < n; i++) {
+        const int64_t stride = strides[order[i]];
+        if (stride < reach || __builtin_mul_overflow(shape[order[i]] - 1, stride, &step) ||
+            __builtin_add_overflow(reach, step, &reach))
+            return 0;
+    }
+    return 1;
+}
+
+int tt_py_permutation(int64_t *block, const int64_t *shape, const int64_t *strides, const int *axes, int rank,
+                      int itemsize) {
+    int64_t *dims = block + TT_PY_HEAD, *steps = dims + rank, *to = steps + rank, *to_steps = to + rank,
+            step = 1;
+    int *perm = (int *)(to_steps + rank), is_view = 1;
+    _Static_assert(sizeof(tt_permutation) <= TT_PY_HEAD * sizeof(int64_t), "the head is too small");
+    if (rank < 1 || rank > TT_RANK_MAX || itemsize < 1 || itemsize > 16 || (itemsize & (itemsize - 1)))
+        return 0;
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 1)
+            return 0;
+    if (!is_apart(shape, strides, rank))
+        return 0;
+    for (int i = rank; i-- > 0;) {
+        dims[i] = shape[i];
+        steps[i] = strides[i];
+        perm[i] = axes[i];
+        to[i] = shape[axes[i]];
+        to_steps[i] = step;
+        is_view &= to[i] == 1 || strides[axes[i]] == step;
+        step *= to[i];
+    }
+    const tt_permutation p = {
+        .size = sizeof p, .rank = rank, .elem_size = itemsize, .dims = dims, .perm = perm, .strides = steps};
+    memcpy(block, &p, sizeof p);
+    return is_view ? 2 : 1;
+}
+
 tt_status tt_py_permute(tt_ctx *ctx, const tt_permutation *permutation, uintptr_t dst, uintptr_t src,
                         uintptr_t stream, int device) {
     IN_CONTEXT(tt_status, tt_permute(ctx, permutation, dst, src, (CUstream)stream));

@@ -12,10 +12,8 @@ from typing import Any, Callable, NamedTuple, Sequence
 
 from . import _context
 from ._errors import InvalidError, error
-from ._native import lib
-from ._problems import make_permutation
+from ._native import ffi, lib
 
-_SIZES = (1, 2, 4, 8, 16)
 LEAVE = (lib.TT_E_UNSUPPORTED, lib.TT_E_CAPTURE)  #: what another library can still do
 
 
@@ -50,19 +48,32 @@ def dense(shape: "Sequence[int]") -> "tuple[int, ...]":
     return tuple(reversed(strides))
 
 
+class Permutation(NamedTuple):
+    """A permutation that the library does. All of it is computed in C, since the first call of a shape waits for it."""
+
+    c: Any  #: tt_permutation *
+    shape: "tuple[int, ...]"  #: of the result
+    strides: "tuple[int, ...]"
+    is_view: bool  #: the result is one of the array
+    block: Any  #: the memory of all that
+
+
+_BLOCK, _POINTER = ffi.typeof("int64_t[]"), ffi.typeof("tt_permutation *")
+
+
 @functools.lru_cache(maxsize=4096)
-def problem_of(shape: "tuple[int, ...]", strides: "tuple[int, ...]", axes: "tuple[int, ...]", itemsize: int) -> Any:
-    """A tt_permutation with what it points to, or None if the library refuses such arrays."""
-    if not shape or 0 in shape or itemsize not in _SIZES or len(shape) > lib.TT_RANK_MAX:
+def problem_of(shape: "tuple[int, ...]", strides: "tuple[int, ...]", axes: "tuple[int, ...]", itemsize: int) -> "Permutation | None":
+    """None: the library refuses such arrays, which are empty, repeated, reversed, or overlap."""
+    rank, head = len(shape), lib.TT_PY_HEAD
+    block = ffi.new(_BLOCK, head + 5 * rank)
+    try:
+        done = lib.tt_py_permutation(block, shape, strides, axes, rank, itemsize)
+    except OverflowError:
         return None
-    if max(*shape, *map(abs, strides)) >= 1 << 63:
+    if not done:
         return None
-    reach = 1
-    for stride, dim in sorted((s, d) for s, d in zip(strides, shape) if d > 1):
-        if stride < reach:  # repeated, reversed, or overlapping
-            return None
-        reach += (dim - 1) * stride
-    return make_permutation(shape, strides, axes, itemsize)
+    to = ffi.unpack(block + (head + 2 * rank), 2 * rank)
+    return Permutation(ffi.cast(_POINTER, block), tuple(to[:rank]), tuple(to[rank:]), done == 2, block)
 
 
 def is_dense(shape: "Sequence[int]", strides: "Sequence[int]") -> bool:
@@ -77,13 +88,12 @@ def move(library: Library, x: Any, axes: "list[int]", out: Any) -> Any:
             raise InvalidError(f"out: {type(x).__name__} is not on a CUDA device, so its own library transposes it")
         return library.permuted(x, axes)
     problem = None if view.refused else problem_of(view.shape, view.strides, tuple(axes), view.itemsize)
-    shape = tuple(view.shape[i] for i in axes)
-    free = is_dense(shape, [view.strides[i] for i in axes])  # the result is a view of x
-    if out is None and (problem is None or free):
+    if out is None and (problem is None or problem.is_view):
         return library.permuted(x, axes)
     if problem is None:
         raise InvalidError(view.refused or f"shape {view.shape} with strides {view.strides}, elements of {view.itemsize} bytes: "
                            "no kernel moves such an array; leave out= out, or make the array contiguous first")
+    shape = problem.shape
     y = library.empty(x, shape) if out is None else out
     to = library.view(y)
     if out is not None and to is not None and (to.refused or to.read_only):
@@ -92,7 +102,7 @@ def move(library: Library, x: Any, axes: "list[int]", out: Any) -> Any:
             or not is_dense(to.shape, to.strides) or (to.device != view.device and -1 not in (to.device, view.device))):
         raise InvalidError(f"out must be a contiguous array of shape {shape} and of the type of x, on the same device")
     context = _context.handle or _context.use(None)._c
-    status = lib.tt_py_permute(context, problem[0], to.address, view.address, view.stream, view.device)
+    status = lib.tt_py_permute(context, problem.c, to.address, view.address, view.stream, view.device)
     if status:
         if status in LEAVE and out is None:
             return library.permuted(x, axes)

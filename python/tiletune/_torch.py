@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from . import _arrays, _context
-from ._arrays import LEAVE, Library, View, axes_of, dense, is_dense, problem_of
+from ._arrays import LEAVE, Library, View, axes_of, problem_of
 from ._errors import InvalidError, error
 from ._native import lib
 
@@ -197,14 +197,12 @@ def _from_zero(x: Tensor, dims: "tuple[int, ...]") -> "list[int]":
 
 def _remember(key: Any, x: Tensor, axes: "tuple[int, ...]") -> None:
     """Adds to _fast what a tensor like this needs, if the library does it and the tensor is nothing but memory."""
-    shape, strides = tuple(x.shape), x.stride()
-    found = problem_of(shape, strides, axes, x.element_size())
-    turned = tuple(shape[i] for i in axes)
-    if found is None or is_dense(turned, [strides[i] for i in axes]) or x.dtype.is_complex or not _is_dense(x):
+    found = problem_of(tuple(x.shape), x.stride(), axes, x.element_size())
+    if found is None or found.is_view or x.dtype.is_complex or not _is_dense(x):
         return
     if len(_fast) >= _FAST_MAX:
         _fast.clear()
-    _fast[key] = (found[0], turned, dense(turned), found)
+    _fast[key] = found
 
 
 def _quick(x: Tensor, dims: "tuple[int, ...] | None") -> "Tensor | None":
