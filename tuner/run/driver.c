@@ -377,7 +377,7 @@ static void give_back(driver *d, size_t k) {
 /* In turn: opens the next problem, or some of the next, before their turn, so that compilers know them. A
  * failure shows again then. */
 static tt_status open_early(driver *d) {
-    enum { EARLY = 4 };
+    enum { EARLY = 8 };
     const size_t first = d->order[0], most = tt__session_hurries(d->s) ? EARLY : 1;
     size_t k;
     bool opened = true;

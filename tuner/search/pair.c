@@ -61,7 +61,7 @@ tt_status tt__pair_expect(tt__session *s, const tt__search *search) {
 }
 
 size_t tt__pair_favourites(const tt__session *s, const tt__search *search) {
-    enum { FAVOURITES = 40, HURRIED = 8 }; /* of those after them, many are never tried */
+    enum { FAVOURITES = 40, HURRIED = 4 }; /* of those after them, many are never tried */
     const size_t left = tt__search_left(search), most = tt__session_hurries(s) ? HURRIED : FAVOURITES;
     if (!search->t->operation->moves || (s->strategy && s->strategy != &tt__strategy_surrogate) ||
         tt__search_wants_all(s, search))
