@@ -85,14 +85,14 @@ typedef enum tt_status {
     TT_E_CAPTURE      /* a graph is being captured; do what was asked for before the capture */
 } tt_status;
 
-/* A few words for a status; static storage. */
+/* A few words for a status, also an unknown one; static storage. */
 TT_API const char *tt_strerror(tt_status s);
 
 /* One sentence about the last failure in this thread; "" if there was none. Borrowed until the next failing
- * call in the same thread. */
+ * call in the same thread. Look at it only after a call has failed. */
 TT_API const char *tt_last_error(void);
 
-/* The version of the loaded library, to compare with TT_VERSION and TT_VERSION_NUMBER. */
+/* The version of the loaded library, to compare with TT_VERSION and TT_VERSION_NUMBER; static storage. */
 TT_API const char *tt_version(void);
 TT_API int tt_version_number(void);
 
@@ -106,9 +106,10 @@ typedef struct tt_open_opts {
     size_t size;
     const char *db_path; /* NULL: $TILETUNE_DB, else $XDG_DATA_HOME/tiletune/tiletune.db, else
                             ~/.local/share/tiletune/tiletune.db. ":memory:" keeps nothing. */
-    const char *gpu; /* tt_best answers for this GPU (name as in `tune list`); NULL: the GPU of the current
-                        CUDA context */
-    int read_only;   /* 1: never write, and never create the file */
+    const char *gpu;     /* tt_best answers and plans are made for this GPU (name as in `tune list`), whose
+                            compute capability the device must have to load them (else TT_E_CUDA); NULL: the GPU
+                            of the current CUDA context */
+    int read_only;       /* 1: never write, and never create the file */
     const char *const *templates; /* n_templates paths of .cu files, in addition to the built-in ones */
     size_t n_templates;
     /* > 0: the first plan of a problem that was never measured on this GPU tunes it first, for about so many
@@ -138,7 +139,8 @@ typedef struct tt_open_opts {
     const char *collect_file;
 } tt_open_opts;
 
-/* Opens the store and creates it if needed. Needs no GPU. `opts` may be NULL. Two more layers are only read:
+/* Opens the store and creates it if needed. Needs no GPU. `opts` may be NULL. A process may have several
+ * contexts, also of one store. tt_close frees it. Two more layers are only read:
  * the system store ($TILETUNE_SYSTEM_DB or /etc/tiletune/tiletune.db; "" means none) and the winners that
  * come with the library. They also serve where no default store is and none can be made, as without a HOME
  * that can be written. What is compiled is then kept in memory, and tt_tune is TT_E_DB, because its results
@@ -160,14 +162,14 @@ TT_API void tt_close(tt_ctx **ctx);
  * the text, and `path` is used in messages and to find headers and data files beside it. The store keeps
  * results under the hash of the text including its headers, so files whose code or annotations differ never
  * share results. Other comments and white space do not count. `ctx` must outlive the kernel. Many threads may
- * use it at once, except in tt_kernel_close.
+ * use it at once, except in tt_kernel_close, which frees it. Nothing is compiled yet.
  *
  * TT_E_TEMPLATE: "path:line:column: what is wrong". TT_E_IO: the file cannot be read. TT_E_INVALID: the file
  * is a template with an `op`; those belong in tt_open_opts.templates. */
 TT_API tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const char *source);
-/* Sets *kernel to NULL. Plans live on. */
+/* Frees the kernel and sets *kernel to NULL. Plans live on; problems that name it must not be used again. */
 TT_API void tt_kernel_close(tt_kernel **kernel);
-/* The name of its first kernel; borrowed. */
+/* The name of its first kernel; borrowed until it is closed. "" for NULL. */
 TT_API const char *tt_kernel_name(const tt_kernel *kernel);
 
 /* ---- Problems and choices --------------------------------------------------------------------- */
@@ -262,9 +264,9 @@ typedef struct tt_choice {
  * the context read the stores. Winners of other processes are seen within a second, of a large store within
  * seconds.
  *
- * TT_E_NO_DEVICE: no name was given and no context is current. TT_E_INVALID: the GPU is unknown or the
- * problem is not valid. TT_E_UNSUPPORTED: no template fits. TT_E_NO_WINNER: only a default is left, and it
- * failed when this problem was tuned. */
+ * TT_E_NO_DRIVER, TT_E_NO_DEVICE: no name was given, and there is no driver or no current context.
+ * TT_E_INVALID: the GPU is unknown or the problem is not valid. TT_E_UNSUPPORTED: no template fits.
+ * TT_E_NO_WINNER: only a default is left, and it failed when this problem was tuned. */
 TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem);
 
 /* ---- Launching -------------------------------------------------------------------------------- */
@@ -273,10 +275,12 @@ TT_API tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem)
  * and stores it, and loads it. The plan outlives `ctx` and the kernel. Its CUDA context must be current at
  * each launch. Making a plan is safe while a graph is captured, but takes time, so make plans before. It
  * takes about a millisecond with a stored cubin, tenths of a second to compile. Tuning takes
- * tt_open_opts.tune_budget_s.
+ * tt_open_opts.tune_budget_s. tt_plan_free frees it.
  *
- * TT_E_NO_NVRTC: the kernel must be compiled, and NVRTC is missing. TT_E_UNSUPPORTED, TT_E_NO_WINNER: as in
- * tt_best. */
+ * TT_E_NO_DRIVER, TT_E_NO_DEVICE: there is no driver, or no current context. TT_E_NO_NVRTC: the kernel must
+ * be compiled, and NVRTC is missing. TT_E_COMPILE: NVRTC refuses it. TT_E_TEMPLATE: the compiled kernel is
+ * not as its annotations say. TT_E_CUDA, TT_E_NO_MEMORY: the driver cannot load it. TT_E_INVALID,
+ * TT_E_UNSUPPORTED, TT_E_NO_WINNER: as in tt_best. */
 TT_API tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *problem);
 
 /* Frees the plan and sets *plan to NULL. No launch of it may be in flight. Graphs that captured it must
@@ -284,7 +288,7 @@ TT_API tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *pr
  * destroyed. */
 TT_API void tt_plan_free(tt_plan **plan);
 
-/* The configuration that the plan runs; borrowed until the plan is freed. */
+/* The configuration that the plan runs; borrowed until the plan is freed. NULL for NULL. */
 TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
 
 /* Enqueues an operation with one source and one destination buffer, such as a transpose, on `stream` (NULL:
@@ -293,7 +297,8 @@ TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
  *
  * dst and src are device addresses, as aligned as the plan requires (TT_E_INVALID otherwise). In place, they
  * must be equal, and a rectangle needs tt_problem.scratch (or tt_plan_launch_args). Out of place, the arrays
- * must not overlap; only equal addresses are detected.
+ * must not overlap; only equal addresses are detected. TT_E_CUDA: the driver refuses the launch, because the
+ * plan's context is not current or an earlier error has broken it, for instance.
  *
  * The order of the stream is kept, even if the kernel's blocks begin before the previous kernel has ended
  * (compute capability 9.0 and later). In a captured graph such a launch becomes a programmatic edge: code
@@ -313,27 +318,29 @@ typedef struct tt_argument {
     size_t bytes; /* size that a buffer must have; 0 for a scalar */
 } tt_argument;
 
+/* How many there are: 2 for a matrix that is not in place, its source and its destination. 0 for NULL. */
 TT_API size_t tt_plan_n_arguments(const tt_plan *plan);
 /* TT_E_INVALID if there is no argument i. */
 TT_API tt_status tt_plan_argument(tt_argument *out, const tt_plan *plan, size_t i);
 
 /* Copies `bytes` bytes of host memory into a constant of the plan, a __constant__ array that the file
  * declares by a `constant` line. Each constant needs its data before the first launch, and keeps it. The
- * plan's context must be current, and no launch of the plan in flight.
+ * plan's context must be current, and no launch of the plan in flight, nor another thread using it. The data
+ * is copied when the call returns. Each plan has constants of its own.
  *
- * TT_E_INVALID: there is no constant of that name, or `bytes` is not its size. */
+ * TT_E_INVALID: there is no constant of that name, or `bytes` is not its size. TT_E_CUDA: the copy failed. */
 TT_API tt_status tt_plan_set_constant(tt_plan *plan, const char *name, const void *data, size_t bytes);
 
 /* Enqueues the launch: all kernels of the file, in order. Otherwise it does the same as tt_plan_launch.
  * `args` has n = tt_plan_n_arguments pointers. args[i] points to a CUdeviceptr, aligned as the plan requires
- * (16 bytes unless the problem says less; scratch buffers always 16), or to a scalar of its type. Buffers
- * must not overlap; only an address that is given twice, of which one is written, is detected. If the file
- * has scratch buffers, two launches at once need two sets of them. */
+ * (16 bytes unless the problem says less; scratch buffers always 16), or to a scalar of its type, which is
+ * read before the call returns. Buffers must not overlap; only an address that is given twice, of which one
+ * is written, is detected. If the file has scratch buffers, two launches at once need two sets of them. */
 TT_API tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, size_t n, CUstream stream);
 
-/* tt_plan_create and tt_plan_launch for a matrix. `ctx` caches one plan for each problem, CUDA context and
- * alignment of the pointers. `problem->align` may stay 0: the pointers are checked instead (TT_E_INVALID if
- * one is no multiple of the element size).
+/* tt_plan_create and tt_plan_launch for a matrix, with the errors of both. `ctx` caches one plan for each
+ * problem, CUDA context and alignment of the pointers. `problem->align` may stay 0: the pointers are checked
+ * instead (TT_E_INVALID if one is no multiple of the element size).
  *
  * A cached plan is found without a lock or an allocation, from any number of threads at once. It stays in use
  * even if tuning finds a better one, until tt_close, or until it is given up for others
@@ -346,8 +353,9 @@ TT_API tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, siz
 TT_API tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
                               CUstream stream);
 
-/* The same for a permutation. Its `align` may stay 0, too: the pointers are checked instead. The arrays must
- * not overlap; only equal addresses are detected. */
+/* The same for a permutation, whose `dims`, `perm` and `strides` are read during the call. Its `align` may
+ * stay 0, too: the pointers are checked instead. The arrays must not overlap; only equal addresses are
+ * detected. */
 TT_API tt_status tt_permute(tt_ctx *ctx, const tt_permutation *permutation, CUdeviceptr dst, CUdeviceptr src,
                             CUstream stream);
 
@@ -410,7 +418,7 @@ typedef struct tt_tune_opts {
      * the results of all problems for each kind. */
     const int *devices;
     size_t n_devices;
-    int same_bits;        /* 1: the winner's results have the same bits as those of the default configuration */
+    int same_bits; /* 1: the winner's results have the same bits as those of the default configuration */
     const char *class_of; /* with same_bits: as those of this configuration in place of the default */
 } tt_tune_opts;
 
@@ -450,10 +458,11 @@ typedef struct tt_report {
     const tt_result *results; /* read them with tt_report_result: a newer library may have larger structs */
 } tt_report;
 
-/* Tunes the problems one after the other, or side by side on several GPUs. A call takes matrices and built-in
- * operations, or problems of one kernel of yours. Each trial is stored when it ends, and so are the winners.
- * Stored and valid trials are not measured again. *out is also set, with the results so far, on
- * TT_E_INTERRUPTED and TT_E_NO_WINNER.
+/* Tunes the problems one after the other, or side by side on several GPUs, and returns when all have ended. A
+ * call takes matrices and built-in operations, or problems of one kernel of yours. `problems` are n_problems
+ * structs, at least one, all as large as the first says. `opts` may be NULL. Each trial is stored when it
+ * ends, and so are the winners. Stored and valid trials are not measured again. tt_report_free frees *out. It
+ * is also set, with the results so far, on TT_E_INTERRUPTED and TT_E_NO_WINNER.
  *
  * Worker processes compile and measure, so a faulty kernel cannot harm the caller. The caller's CUDA contexts
  * are not touched. Workers are children of the caller, and each is awaited by its process id.
@@ -465,11 +474,14 @@ typedef struct tt_report {
  * Other threads may use it meanwhile. With a store ":memory:" they wait until the tuning has ended.
  *
  * TT_E_INVALID: `ctx` was opened read-only, a problem does not fit the device's memory, or a kernel has no
- * reference and opts->unverified is 0. */
+ * reference and opts->unverified is 0. TT_E_NO_DRIVER, TT_E_NO_DEVICE, TT_E_NO_NVRTC: what measuring needs is
+ * missing. TT_E_DB: results cannot be kept. TT_E_IO: a template, a recording or tiletune-worker cannot be
+ * used. TT_E_UNSUPPORTED: no template fits a problem, or this is libtiletune-launch, which has no tuner. */
 TT_API tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n_problems,
                          const tt_tune_opts *opts);
 /* Result i, or NULL; borrowed from the report. */
 TT_API const tt_result *tt_report_result(const tt_report *report, size_t i);
+/* Frees the report with its results and sets *report to NULL. */
 TT_API void tt_report_free(tt_report **report);
 
 #ifdef __cplusplus

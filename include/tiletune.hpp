@@ -7,7 +7,8 @@
  *   tiletune::plan plan(ctx, tiletune::matrix(rows, cols));
  *   plan.launch(dst, src, stream);
  *
- * Objects can be moved and not copied. A context must outlive its kernels; plans live on.
+ * Objects can be moved and not copied; one that was moved from may only be assigned to or destroyed. A context
+ * must outlive its kernels; plans live on. get() is borrowed, for calls that this header lacks.
  */
 #ifndef TILETUNE_HPP
 #define TILETUNE_HPP
@@ -129,6 +130,7 @@ class plan : public detail::handle<tt_plan, tt_plan_free> {
     void launch(CUdeviceptr dst, CUdeviceptr src, CUstream stream = nullptr) const {
         check(tt_plan_launch(p_, dst, src, stream));
     }
+    /* Of pointers to the addresses of buffers and to scalars, as in tt_plan_launch_args. */
     void launch(const std::vector<void *> &arguments, CUstream stream = nullptr) const {
         check(tt_plan_launch_args(p_, arguments.data(), arguments.size(), stream));
     }
@@ -159,7 +161,8 @@ class report : public detail::handle<tt_report, tt_report_free> {
     const tt_result &operator[](size_t i) const { return *tt_report_result(p_, i); }
 };
 
-/* Searches, and stores the winners. */
+/* Searches, and stores the winners. Without `status` it throws if a problem has no winner or a call-back stops the
+ * run; what was found is stored all the same. */
 inline report tune(const context &ctx, const std::vector<tt_problem> &problems, const tt_tune_opts *opts = nullptr) {
     return report(ctx, problems, opts);
 }
