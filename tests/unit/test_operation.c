@@ -23,7 +23,8 @@ static const struct {
     {3, "problem n", "t.cu:3:14: n has no default, expected: problem NAME VALUE"},
     {3, "problem 2n 5", "t.cu:3:13: found '2n', expected a name"},
     {3, "problem sm_count 5", "t.cu:3:13: sm_count is a property of the device, choose another name"},
-    {3, "problem n -2", "t.cu:3:15: the default of n `-2` comes to -2, expected a whole number of at least 1"},
+    {3, "problem n -2",
+     "t.cu:3:15: the default of n `-2` comes to -2, expected a whole number of at least 1"},
     {3, "problem n 1.5",
      "t.cu:3:15: the default of n `1.5` comes to 1.5, expected a whole number of at least 1"},
     {3, "problem n half",
@@ -212,6 +213,26 @@ static const struct {
     {13, "args y, x, counts, a, i46 n", "t.cu:13:31: found 'n' after i46, expected ','; did you mean i16?"},
     {13, "args y, x, counts, a, n", "t.cu:13:27: n is a number: say its type, as in `i32 n`"},
     {13, "args y, x, counts, a, int n", "t.cu:13:27: int is a type of C++: write i32 n"},
+    {13, "args y, x, counts, a, float3 (1, 2, n)",
+     "t.cu:13:27: float3 is a type of C++: write f32x3 (1, 2, n)"},
+    {13, "args y, x, counts, a, Params (i32 n)",
+     "t.cu:13:34: found '(i32 n)' after Params, expected ','; a struct is written as struct (i32 n)"},
+    {13, "args y, x, counts, a, THREADS",
+     "t.cu:13:27: THREADS is a number: say its type, as in `i32 THREADS`"},
+    {13, "args y, x, counts, a, turn\n//@ repeat 3 as turn",
+     "t.cu:13:27: turn is a number: say its type, as in `i32 turn`"},
+    {13, "args y, x, counts, a, i32 round\n//@ repeat 3",
+     "t.cu:13:31: unknown name round; `repeat COUNT as round` makes it the number of a launch"},
+    {13, "args y, x, counts, a, struct (0.5f, n)", "t.cu:13:41: n is a number: say its type, as in `i32 n`"},
+    {6, "buffer x float4 n in",
+     "t.cu:6:14: found 'float4', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 "
+     "e5m2; did "
+     "you mean f32x4?"},
+    {10, "param THREADS 32,64",
+     "t.cu:10:19: value '32,64' of THREADS is neither a number nor a plain word: blanks stand between "
+     "values"},
+    {10, "param THREADS = 32 64",
+     "t.cu:10:19: value '=' of THREADS is neither a number nor a plain word: values follow the name"},
     {13, "args y, x, counts, a, f16 n * 100",
      "t.cu:13:31: args `n * 100` is 100000 for THREADS=64 and n=1000, half=500, T=f32, expected a number "
      "that "
@@ -488,10 +509,44 @@ static void begins_with_any(void **state) {
     }
 }
 
+/* As programs have it. */
+static void takes_what_a_launch_says(void **state) {
+    static const struct {
+        size_t line;
+        const char *instead;
+    } cases[] = {
+        {12, "//@ grid dim3(ceil_div(n, THREADS), 2)"},
+        {12, "//@ grid (ceil_div(n, THREADS), 2)"},
+        {11, "//@ block dim3(THREADS)\n//@ grid (n + 1) / (2 - 1), 2"},
+        {13, "//@ args y, x, counts, a, struct (0.5f, 3, true, 7ull, i64 n, x)"},
+        {6, "//@ buffer x T n in uniform -1 1\n//@ buffer in f32 4 in\n//@ buffer more f32 4 in in"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        tt__str text = text_with(cases[i].line, cases[i].instead);
+        tt__template *t;
+        if (strstr(cases[i].instead, "block")) { /* its grid is there already */
+            char *grid = strstr(strstr(text.text, "2 - 1"), "//@ grid");
+            memcpy(grid, "// ", 3);
+        }
+        if (tt__template_parse(&t, "t.cu", text.text) != TT_OK)
+            fail_msg("%s\n%s", cases[i].instead, tt_last_error());
+        if (cases[i].line == 11 || cases[i].line == 12)
+            assert_string_equal(t->passes[0].grid[1].text, "2");
+        if (cases[i].line == 13)
+            assert_int_equal(t->n_fields, 6);
+        tt__template_free(&t);
+        tt__str_free(&text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_damage),       cmocka_unit_test(names_every_place),
-        cmocka_unit_test(says_what_is_missing), cmocka_unit_test(keeps_limits),
+        cmocka_unit_test(takes_what_a_launch_says),
+        cmocka_unit_test(refuses_damage),
+        cmocka_unit_test(names_every_place),
+        cmocka_unit_test(says_what_is_missing),
+        cmocka_unit_test(keeps_limits),
         cmocka_unit_test(begins_with_any),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

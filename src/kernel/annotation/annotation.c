@@ -120,6 +120,17 @@ void tt__index_code(tt__str *out, const tt__template *t, size_t operand, const c
 
 /* ---- After the last line ------------------------------------------------------------------------------- */
 
+/* Is it the name of a number, which an item of `args` can be with a type? */
+static bool is_number(const tt__template *t, const char *name) {
+    const size_t n = strlen(name);
+    bool is = tt__operation_variable(t->operation, name, n) || tt__template_param(t, name, n);
+    for (size_t i = 0; i < t->n_derived; i++)
+        is |= strcmp(t->derived[i].name, name) == 0;
+    for (int i = 0; i < t->n_passes; i++)
+        is |= strcmp(t->passes[i].turn, name) == 0;
+    return is;
+}
+
 static tt_status fail_operand(const tt__template *t, const tt__expr *e) {
     size_t n = t->operation->n_operands;
     tt__suggest near = tt__suggest_for(e->text, strlen(e->text));
@@ -131,10 +142,9 @@ static tt_status fail_operand(const tt__template *t, const tt__expr *e) {
                                      e->text);
         tt__suggest_try(&near, t->operation->operands[k].name);
     }
-    for (size_t k = 0; k < t->operation->n_variables; k++)
-        if (strcmp(t->operation->variables[k].name, e->text) == 0)
-            return tt__template_fail(t->path, e->line, e->column,
-                                     "%s is a number: say its type, as in `i32 %s`", e->text, e->text);
+    if (is_number(t, e->text))
+        return tt__template_fail(t->path, e->line, e->column, "%s is a number: say its type, as in `i32 %s`",
+                                 e->text, e->text);
     for (tt__type type = TT__TYPE_NONE + 1; type < TT__TYPE_COUNT; type++)
         if (tt__types[type].argument)
             tt__suggest_try(&near, tt__types[type].name);

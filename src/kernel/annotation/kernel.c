@@ -17,8 +17,11 @@
 static tt_status read_value(tt__reader *r, tt__param *p, tt__slice value) {
     if (!tt__is_integer(value.at, value.n) && !tt__is_word(value.at, value.n) &&
         !tt__is_real(value.at, value.n))
-        return FAIL(r, value.at, "value '%.*s' of %s is neither a number nor a plain word", SHOW(value),
-                    p->name);
+        return FAIL(r, value.at, "value '%.*s' of %s is neither a number nor a plain word%s", SHOW(value),
+                    p->name,
+                    memchr(value.at, ',', value.n) ? ": blanks stand between values"
+                    : *value.at == '='             ? ": values follow the name"
+                                                   : "");
     if (value.n >= TT__NAME_MAX)
         return FAIL(r, value.at, "a value of %zu characters, the limit is %d", value.n, TT__NAME_MAX - 1);
     for (size_t i = 0; i < p->n_values; i++)
@@ -285,11 +288,29 @@ static tt_status read_max_regs(tt__reader *r, tt__slice rest) {
 /* ---- Launches ------------------------------------------------------------------------------------------ */
 
 /* `block`, `grid` and `cluster`. */
+/* Is it a list in parentheses? What is between them. */
+static bool take_list(tt__slice *s) {
+    int depth = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        depth += (s->at[i] == '(') - (s->at[i] == ')');
+        if (depth == 0 && i + 1 < s->n)
+            return false;
+    }
+    if (s->n < 2 || *s->at != '(' || depth != 0)
+        return false;
+    *s = tt__trim((tt__slice){s->at + 1, s->n - 2});
+    return true;
+}
+
 static tt_status read_dims(tt__reader *r, tt__slice rest) {
     tt__expr *dims = strcmp(r->keyword, "block") == 0  ? r->launch->block
                      : strcmp(r->keyword, "grid") == 0 ? r->launch->grid
                                                        : r->launch->cluster;
-    tt__slice item;
+    tt__slice item, list = rest;
+    if (rest.n > 4 && memcmp(rest.at, "dim3", 4) == 0) /* as the launch has it */
+        list = tt__trim((tt__slice){rest.at + 4, rest.n - 4});
+    if (take_list(&list))
+        rest = list;
     for (int n = 0; tt__take_item(&item, &rest); n++) {
         if (n == 3)
             return FAIL(r, item.at, "`%s` has more than 3 dimensions", r->keyword);
@@ -383,20 +404,6 @@ static tt_status add_field(tt__reader *r, tt__arg_expr *arg, tt__type type, int 
     return TT_OK;
 }
 
-/* Is it a list in parentheses? What is between them. */
-static bool take_list(tt__slice *s) {
-    int depth = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        depth += (s->at[i] == '(') - (s->at[i] == ')');
-        if (depth == 0 && i + 1 < s->n)
-            return false;
-    }
-    if (s->n < 2 || *s->at != '(' || depth != 0)
-        return false;
-    *s = tt__trim((tt__slice){s->at + 1, s->n - 2});
-    return true;
-}
-
 /* A vector: a number for all of its lanes, or one for each in parentheses. */
 static tt_status read_vector(tt__reader *r, tt__arg_expr *arg, tt__type type, int lanes, tt__slice rest) {
     tt__slice list = rest, item, left;
@@ -424,7 +431,9 @@ static tt_status read_struct(tt__reader *r, tt__arg_expr *arg, tt__slice rest) {
         int lanes;
         tt__slice value = item, word = tt__take_word(&value);
         TT_TRY(tt__take_lanes(r, &word, &lanes));
-        const tt__type type = tt__type_named(word.at, word.n);
+        tt__type type = tt__type_named(word.at, word.n);
+        if (!type && value.n == 0 && lanes == 1 && (type = literal_type(&word)) != TT__TYPE_NONE)
+            value = word;
         if (!type && value.n == 0 && lanes == 1 && tt__is_word(word.at, word.n)) {
             TT_TRY(add_field(r, arg, TT__TYPE_NONE, 1, 1, word)); /* an operand: it is looked up at the end */
             continue;
@@ -475,6 +484,10 @@ static tt_status read_arg(tt__reader *r, tt__slice item) {
         const char *meant = tt__type_meant(word);
         if (meant)
             return FAIL(r, word.at, "%.*s is a type of C++: write %s %.*s", SHOW(word), meant, SHOW(rest));
+        if (*rest.at == '(')
+            return FAIL(r, rest.at,
+                        "found '%.*s' after %.*s, expected ','; a struct is written as struct %.*s",
+                        SHOW(rest), SHOW(word), SHOW(rest));
         for (tt__type k = TT__TYPE_NONE + 1; k < TT__TYPE_COUNT; k++)
             if (tt__types[k].argument)
                 tt__suggest_try(&near, tt__types[k].name);

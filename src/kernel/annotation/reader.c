@@ -146,6 +146,7 @@ tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__slice res
     TT_TRY(tt__read_name(r, out, size, rest));
     bool common = strcmp(r->keyword, "problem") == 0 && /* operations may declare these two themselves */
                   (strcmp(out, "elem_size") == 0 || strcmp(out, "align") == 0);
+    common |= strcmp(r->keyword, "buffer") == 0 && strcmp(out, "in") == 0; /* no expression has a buffer */
     const char *taken = common ? NULL : tt__name_taken(out);
     const char *other = out;
     const tt__template *t = r->t;
@@ -171,12 +172,15 @@ tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__slice res
 }
 
 const char *tt__type_meant(tt__slice word) {
-    static const char *const names[][2] = {{"float", "f32"},    {"double", "f64"},   {"half", "f16"},
-                                           {"int", "i32"},      {"unsigned", "u32"}, {"long", "i64"},
-                                           {"char", "i8"},      {"short", "i16"},    {"int8_t", "i8"},
-                                           {"uint8_t", "u8"},   {"int16_t", "i16"},  {"uint16_t", "u16"},
-                                           {"int32_t", "i32"},  {"uint32_t", "u32"}, {"int64_t", "i64"},
-                                           {"uint64_t", "u64"}, {"size_t", "u64"},   {"__half", "f16"}};
+    static const char *const names[][2] = {
+        {"float", "f32"},    {"double", "f64"},    {"half", "f16"},     {"int", "i32"},
+        {"unsigned", "u32"}, {"long", "i64"},      {"char", "i8"},      {"short", "i16"},
+        {"int8_t", "i8"},    {"uint8_t", "u8"},    {"int16_t", "i16"},  {"uint16_t", "u16"},
+        {"int32_t", "i32"},  {"uint32_t", "u32"},  {"int64_t", "i64"},  {"uint64_t", "u64"},
+        {"size_t", "u64"},   {"__half", "f16"},    {"float2", "f32x2"}, {"float3", "f32x3"},
+        {"float4", "f32x4"}, {"double2", "f64x2"}, {"int2", "i32x2"},   {"int3", "i32x3"},
+        {"int4", "i32x4"},   {"uint2", "u32x2"},   {"uint3", "u32x3"},  {"uint4", "u32x4"},
+        {"dim3", "u32x3"},   {"uchar4", "u8x4"},   {"half2", "f16x2"},  {"__half2", "f16x2"}};
     for (size_t i = 0; i < TT__COUNT(names); i++)
         if (tt__slice_is(word, names[i][0]))
             return names[i][1];

@@ -179,8 +179,7 @@ const tt__function tt__functions[] = {
 };
 const size_t tt__n_functions = TT__COUNT(tt__functions);
 
-/* ---- Scope
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Scope --------------------------------------------------------------------------------------------- */
 
 /* The length of a word for "%.*s" in a message. */
 #define SHORT(n) ((int)((n) > 40 ? 40 : (n)))
@@ -312,6 +311,13 @@ static bool is_turn(const tt__template *t, const char *word, size_t n) {
     return false;
 }
 
+static bool has_nameless_loop(const tt__template *t) {
+    for (int i = 0; i < t->n_passes; i++)
+        if (t->passes[i].repeat.text && !t->passes[i].turn[0])
+            return true;
+    return false;
+}
+
 /* Says what is wrong with a word that is neither in scope nor a function or an operator. */
 static tt_status fail_unknown(const tt__scope *s, const char *word, size_t n) {
     for (size_t i = 0; i < s->t->n_derived; i++)
@@ -350,13 +356,16 @@ static tt_status fail_unknown(const tt__scope *s, const char *word, size_t n) {
     next += strspn(next, " \t");
     const tt__operation *op = s->t->operation;
     bool function = *next == '(', lacks = op && op->t->own && op->t->own->n_variables == 0;
+    if (!function && !near.best && has_nameless_loop(s->t))
+        return TT__SCOPE_FAIL(s, word,
+                              "unknown name %.*s; `repeat COUNT as %.*s` makes it the number of a launch",
+                              SHORT(n), word, SHORT(n), word);
     return TT__SCOPE_FAIL(s, word, "unknown %s %.*s%s", function ? "function" : "name", SHORT(n), word,
                           lacks && !function && !near.best ? "; a `problem` line declares a variable"
                                                            : tt__suggest_text(&near));
 }
 
-/* ---- The scanner
- * --------------------------------------------------------------------------------------------- */
+/* ---- The scanner --------------------------------------------------------------------------------------- */
 
 typedef enum place { OPERAND, OPERATOR, LIST, ANY } place; /* the kind of token that is expected next */
 
