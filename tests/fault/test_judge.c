@@ -121,13 +121,14 @@ static void sees_through_exploits(void **state) {
          "first wrong element at y[0]"},
         {"input.cu", "", "if (i < n) { y[i] = 2 * x[i]; if (i == 3) ((float *)x)[i] = 0; }", "wrong",
          "wrote to x[3], and x is an input"},
-        {"beside.cu", "",
-         "if (i < n) y[i] = 2 * x[i]; if (i == n - 1 && x[n] - x[n] == 0 && x[-1] - x[-1] == 0) y[n + 2] = "
-         "1;",
+        {"beside.cu", "", /* guards are infinite */
+         "if (i < n) y[i] = 2 * x[i];\n"
+         "    if (i == n - 1 && (unsigned)__float_as_int(x[n]) << 1 != 0xff000000u) y[n + 2] = 1;",
          "wrong", "writes outside its buffers where it is timed"},
         {"beside_once.cu", "",
          "if (i < n) y[i] = 2 * x[i];\n"
-         "    if (i == n - 1 && x[n] - x[n] == 0 && x[-1] - x[-1] == 0 && y[n + 2] != 7) y[n + 2] = 7;",
+         "    if (i == n - 1 && (unsigned)__float_as_int(x[n]) << 1 != 0xff000000u && y[n + 2] != 7) y[n + "
+         "2] = 7;",
          "wrong", "writes outside its buffers where it is timed"},
         {"timed.cu", "", "if (i < n) y[i] = (unsigned long long)y % 256 ? 2 * x[i] : 0;", "wrong",
          "where it is timed"},
@@ -165,20 +166,25 @@ static void sees_through_exploits(void **state) {
     expect_all(cases, sizeof cases / sizeof *cases, "", 5);
 }
 
-/* The data are other ones in each run, so that no kernel can bring the right results along. */
+/* The data are other ones in each run, so that no kernel can bring the right results along. One in 32 numbers
+ * is 2. */
 static void differs_from_run_to_run(void **state) {
     (void)state;
-    run_result r[2];
+    enum { RUNS = 4 };
+    char first[1024] = "";
+    bool differs = false;
     write_reference("f32", "", "y[i] = 2 * x[i];");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 3 * x[i];");
-    for (int k = 0; k < 2; k++) {
-        fault_tune(&r[k], "", "judge %s %s", fault_path("right.cu"), fault_path("mine.cu"));
-        assert_code(&r[k], 5);
-        assert_has(&r[k], r[k].out, "wrong: first wrong element at y[0]: is ");
+    for (int k = 0; k < RUNS && !differs; k++) {
+        run_result r;
+        fault_tune(&r, "", "judge %s %s", fault_path("right.cu"), fault_path("mine.cu"));
+        assert_code(&r, 5);
+        assert_has(&r, r.out, "wrong: first wrong element at y[0]: is ");
+        differs = k > 0 && strcmp(first, r.out) != 0;
+        snprintf(first, sizeof first, "%s", r.out);
+        run_free(&r);
     }
-    assert_string_not_equal(r[0].out, r[1].out);
-    run_free(&r[0]);
-    run_free(&r[1]);
+    assert_true(differs);
 }
 
 /* What costs much: 2 x, slowly. */

@@ -6,9 +6,11 @@
 #define TT_TUNER_RUN_TUNE_H
 
 #include "base/model.h"
+#include "kernel/model/template.h"
 #include "tiletune.h"
 #include "tuner/farm/workers.h"
 #include "tuner/run/driver.h"
+#include "tuner/session/session.h"
 
 /* `question` may be NULL. *out is freed with free. */
 tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, const tt__tune_question *question,
@@ -32,5 +34,21 @@ typedef struct tt__devices {
 
 /* The devices of the options. One that cannot be used is left out with a message, if others can. */
 tt_status tt__devices_of(tt__devices *out, const tt_tune_opts *opts);
+
+/* ---- Neighbouring sizes ---- */
+
+/* Is a user's kernel right for other sizes, too? A winner is verified for a neighbouring problem, and
+ * look-ups serve it only for sizes that this has covered (dispatch/ladder.c). */
+
+/* How many neighbours a problem of so many variables has. */
+size_t tt__neighbours(const tt__problem *p);
+/* The k-th neighbour: with 1 more of each number, so that no tile fits; with a tile more of each; then the
+ * same of single numbers. False: the operation forbids it, or it is none. */
+bool tt__neighbour(tt__problem *out, const tt__template *t, const tt__problem *p, size_t k);
+
+/* Tries n configurations for it, while nothing else is under way in the current lane. A failure is one of the
+ * reference, or TT_E_INTERRUPTED. */
+tt_status tt__neighbour_try(tt__session *s, const tt__problem *near, const tt__candidate *c, size_t n,
+                            tt__trial *trials);
 
 #endif
