@@ -175,6 +175,16 @@ def main():
                        + 'extern "C" __global__ void scale_all(float *x, long long n) {\n'
                          "    for (long long i = 0; i < n; i++)\n        x[i] *= 2;\n}\n")
         look("judge", "judge", judged, judged, host=True, codes=(0, 1, 6))
+        for line in ("x[i] *= 3;", 'x[i] = "\u00e9\\"\\x01" + nothing;'):
+            with open(judged, encoding="utf-8") as file:
+                text = file.read()
+            changed = os.path.join(folder, "changed.cu")
+            with open(changed, "w", encoding="utf-8") as file:
+                file.write(text.replace("x[i] *= 2;", line, 1))
+            look("judge", "judge", judged, changed, host=True, codes=(5,))
+            with open(changed, "w", encoding="utf-8") as file:
+                file.write(text.replace("x[i] *= 2;", line))
+            look("judge", "judge", changed, judged, host=True, codes=(5, 6))
         look("doctor", "doctor", "--db", db, host=True, codes=(0, 3, 4))
     named = set().union(*(members(rule, name) for name, rule in schema["$defs"].items()))
     wrong += [f"no command printed {at}.{name}" for at, name in sorted(named - used)
