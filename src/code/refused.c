@@ -85,15 +85,22 @@ static bool has_refused(tt__str *out, const char *source, const char *code, cons
     return false;
 }
 
-/* The name of a template alone asks for no instance of it. */
-static bool is_template(tt__str *out, const char *error) {
-    static const char before[] = "which instance of function template \"";
-    const char *name = strstr(error, before);
-    if (!name)
+/* The name alone of a template or of overloaded functions asks for none of them. */
+static bool is_ambiguous(tt__str *out, const char *error) {
+    static const char before[] = "cannot determine which instance of ";
+    const char *what = strstr(error, before), *name = what ? strchr(what, '"') : NULL;
+    if (!name++)
         return false;
-    name += sizeof before - 1;
     const int n = (int)strcspn(name, "\"\n");
-    tt__str_addf(out, "%.*s is a template: name an instance of it, as in `kernel %.*s<4>`", n, name, n, name);
+    if (strncmp(what + sizeof before - 1, "function template", strlen("function template")) == 0)
+        tt__str_addf(out, "%.*s is a template: name an instance of it, as in `kernel %.*s<4>`", n, name, n,
+                     name);
+    else
+        tt__str_addf(
+            out,
+            "%.*s is the name of several functions, and `kernel` cannot say which one: rename the one that "
+            "is tuned",
+            n, name);
     return true;
 }
 
@@ -273,7 +280,7 @@ bool tt__refused_code(tt__str *out, const char *name, const char *original, cons
     bool all = false;
     for (int i = 0; i < n_options; i++)
         all |= strcmp(options[i], "--device-as-default-execution-space") == 0;
-    bool found = is_template(out, error) || is_of_assembler(out, error) || has_no_header(out, error) ||
+    bool found = is_ambiguous(out, error) || is_of_assembler(out, error) || has_no_header(out, error) ||
                  is_left_out(out, original, source, error) ||
                  (code && has_refused(out, source, code, error, all)) ||
                  has_macro(out, name, error, options, n_options) ||

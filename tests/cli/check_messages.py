@@ -84,6 +84,8 @@ CASES = [  # what is changed, and what the message says
      "a grid of k has 3x1x1 blocks, which is no multiple of its clusters of 2x1x1 (__cluster_dims__): round `grid` up"),
     (taking("const __grid_constant__ CUtensorMap m", "#include <cuda.h>\n"), "k takes a CUtensorMap: make one with a line such as //@ tensormap map x"),
     ({"kernel": "r", "code": "template <int N> __global__ void r(const float *x, float *y, int n) {" + TAIL}, "r is a template: name an instance of it"),
+    ({"code": "__global__ void k(double *x) { x[0] = 1; }\n" + HEAD.replace('extern "C" ', "") + TAIL},
+     "k is the name of several functions, and `kernel` cannot say which one: rename the one that is tuned"),
     ({"args": "x, y"}, "k has 3 parameters, but its `args` has 2 items: make `args` name what the kernel takes"),
     ({"args": "x, y, i64 n"}, "parameter 3 of k has 4 bytes, but item 3 of its `args` (i64) has 8: make `args` name what the kernel takes"),
     (within("extern __shared__ float s[]; s[0] = 1;"), "k declares an `extern __shared__` array, and has no `shared` line that says how many bytes"),

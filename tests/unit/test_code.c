@@ -146,6 +146,9 @@ static void tells_what_is_unused(void **state) {
          "//@ args x, y\nvoid k() { FOO; } void r();",
          ""},
         {"//@ buffer z f32 4 inout\n//@ swap x z\n//@ repeat FOO\nvoid k();", ""},
+        {"void e(float **x); void k(float *x) { float **y = FOO; }", ""},
+        {"void k(float *const __restrict__ *x) { FOO; }",
+         "k takes a pointer to pointers, and no buffer holds addresses: put the pointers in a struct of `args`"},
         {"//@ buffer z f32 4 in\n//@ data d\n//@ block 1\n//@ grid 1\n//@ args z\nvoid k() { FOO; }\n"
          "void e() { FOO; } void d() { \"FOO\"; /* FOO */ }",
          ""},

@@ -723,6 +723,33 @@ static void warn_of_data(tt__str *out, const tt__template *t, const char *bare) 
     }
 }
 
+/* A buffer holds numbers. */
+static void warn_of_addresses(tt__str *out, const char *bare, const char *kernel) {
+    const size_t n = strlen(kernel);
+    for (const char *at = bare; (at = strstr(at, kernel)); at += n) {
+        const char *open = at + n + strspn(at + n, " \t\r\n"), *end;
+        if (*open != '(' || (at > bare && tt__is_word_char(at[-1])))
+            continue;
+        for (end = closing(open); open < end; open++) {
+            const char *next = open + 1;
+            for (size_t word = 1; *open == '*' && word; next += word) {
+                next += strspn(next, " \t\r\n");
+                word = word_length(next);
+                if (!tt__word_is(next, word, "const") && !tt__word_is(next, word, "__restrict__"))
+                    word = 0;
+            }
+            if (*open == '*' && *next == '*') {
+                tt__str_addf(
+                    out,
+                    "%s%s takes a pointer to pointers, and no buffer holds addresses: put the pointers in a "
+                    "struct of `args`",
+                    out->len ? "\n" : "", kernel);
+                return;
+            }
+        }
+    }
+}
+
 tt_status tt__template_unused(tt__str *out, const tt__template *t) {
     char *code = strdup(t->source);
     if (!code)
@@ -730,6 +757,7 @@ tt_status tt__template_unused(tt__str *out, const tt__template *t) {
     tt__cxx_blank_all(code);
     if (t->own)
         warn_of_data(out, t, code);
+    warn_of_addresses(out, code, t->kernel);
     memcpy(code, t->source, strlen(t->source));
     uncover_annotations(code);
     tt__cxx_blank_comments(code);
