@@ -56,9 +56,8 @@ const char *tt__recording_hash(const tt__recording *r, const char *kernel) {
     return NULL;
 }
 
-size_t tt__recording_left_out(const tt__recording *r, const char **why) {
-    *why = r->left_out;
-    return r->n_left_out;
+const char *tt__recording_left_out(const tt__recording *r) {
+    return r->left_out;
 }
 
 tt_status tt__recording_problems(const tt__recording *r, const char *op, tt__problem_fn fn, void *user) {
@@ -721,8 +720,15 @@ static tt_status read_results(tt__import *m) {
     if (!m->result)
         return tt__fail_memory(0);
     TT_TRY(tt__import_walk_part(m, m->cache ? TT__FILE_CACHE : TT__FILE_RESULTS, on_result, NULL));
-    return m->r->n_left_out && m->r->n_left_out == m->n_members ? tt__fail(TT_E_INVALID, "%s", m->r->left_out)
-                                                                : TT_OK;
+    const size_t n = m->r->n_left_out;
+    if (n && n == m->n_members)
+        return tt__fail(TT_E_INVALID, "%s", m->r->left_out);
+    char why[sizeof m->r->left_out];
+    tt__copy(why, sizeof why, m->r->left_out);
+    if (n) /* room for the number: a message is shorter than its buffer */
+        tt__format(m->r->left_out, sizeof m->r->left_out, "%zu %s left out%s: %s", n,
+                   n == 1 ? "member is" : "members are", n == 1 ? "" : ", the first", why);
+    return TT_OK;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */

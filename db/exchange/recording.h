@@ -51,8 +51,8 @@ const tt__env *tt__recording_env(const tt__recording *r);
  * Borrowed. */
 const char *tt__recording_hash(const tt__recording *r, const char *kernel);
 
-/* How many members of another tuner's cache could not be read, and why, of the first; borrowed. */
-size_t tt__recording_left_out(const tt__recording *r, const char **why);
+/* "2 members are left out, the first: ...", of another tuner's cache; "": all could be read. Borrowed. */
+const char *tt__recording_left_out(const tt__recording *r);
 
 /* Calls back for each recorded problem of an operation. */
 typedef tt_status (*tt__problem_fn)(void *user, const tt__problem *p);

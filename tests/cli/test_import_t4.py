@@ -132,6 +132,10 @@ class Import(Folder):
                 self.assertIn("s.db: 1 winner, 2 trials", said)
                 best = json.loads(self.tune("best", "--gpu", "A100", "--kernel", "scale.cu", "--db", "s.db", "--json"))
                 self.assertAlmostEqual(best["time_us"], 250)
+                for line in (["import", "c.json", "--gpu", "A100", "--cc", "8.0", "--kernel", "scale.cu", "--problem", "n=5000", "--db", "t.db"],
+                             ["--device", "replay:c.json", "--kernel", "scale.cu", "--unverified", "--problem", "n=5000"]):
+                    done = subprocess.run([tune, *line], cwd=self.folder, capture_output=True, text=True)
+                    self.assertRegex(done.stderr, r"^tune: 1 member is left out: c\.json: cache\[2\]", done)
 
     def test_no_configuration_of_the_kernel(self):
         """A convolution must not become the winner of a transpose."""

@@ -23,13 +23,13 @@ VISITS_MAX, SAMPLES, CONFIGS_MAX = 50000, 2000, 65536
 def value_text(x):
     """A value as it is written in a `param` line."""
     if x.kind == v.REAL and x.known:
-        raise Refusal(f"the value {x.value:g}: values are whole numbers and plain words")
+        return repr(float(x.value))
     if x.kind in (v.INT, v.BOOL) and x.known:
         return str(int(x.value))
     if x.kind != v.WORD:
         raise Refusal("a value that is neither a number nor a word")
     if not (is_word(x.value) or v.is_integer(x.value)) or len(x.value) > NAME_MAX:
-        raise Refusal(f'the value "{x.value[:60]}": values are whole numbers and plain words')
+        raise Refusal(f'the value "{x.value[:60]}": values are numbers and plain words')
     return x.value
 
 
@@ -41,10 +41,14 @@ class Param:
             raise Refusal("no values")
         if len(self.values) > VALUES_MAX:
             raise Refusal(f"more than {VALUES_MAX} values: take away those that are of little use")
-        self.items = [v.literal(v.word(text)) for text in self.values]
-        numbers = [x.value for x in self.items if x.kind == v.INT]
-        self.symbol = v.Value(v.INT, text=name, low=min(numbers), high=max(numbers), items=self.items) \
-            if len(numbers) == len(self.items) else v.Value(v.WORD, text=name, items=self.items)
+        self.items = [v.number_or_word(text) for text in self.values]
+        kinds = {x.kind for x in self.items}
+        if kinds >= {v.WORD, v.REAL}:
+            raise Refusal("numbers with a fraction and words, of which a parameter has one kind")
+        kind = v.WORD if v.WORD in kinds else v.REAL if v.REAL in kinds else v.INT
+        numbers = [x.value for x in self.items if kind != v.WORD] or [0]
+        self.symbol = v.Value(v.WORD, text=name, items=self.items) if kind == v.WORD else \
+            v.Value(kind, text=name, low=min(numbers), high=max(numbers), items=self.items)
 
     def longest(self):
         return len(self.name) + 2 + max(map(len, self.values))

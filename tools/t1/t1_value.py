@@ -89,6 +89,11 @@ def is_integer(text):
     return re.fullmatch(r"0|-?[1-9][0-9]{0,18}", text) is not None and -2**63 <= int(text) < 2**63
 
 
+def number_or_word(text):
+    """A value of a parameter, from its text."""
+    return real(float(text)) if re.fullmatch(r"-?[0-9].*[.e].*", text) else literal(word(text))
+
+
 def literal(v):
     """A text that spells a whole number is one, as it is among the values of a parameter."""
     return integer(int(v.value)) if v.kind == WORD and v.known and is_integer(v.value) else v

@@ -457,6 +457,8 @@ static tt_status open_replay(tt__session *s) {
         foreign = tt__foreign_of(only, p, &gpu);
     TT_TRY(tt__backend_replay(&s->backend, opts->replay, &foreign, opts->should_stop, opts->user));
     s->n_gpus = tt__backend_replay_devices(s->backend);
+    if (*tt__backend_replay_left_out(s->backend))
+        tt__session_message(s, "%s", tt__backend_replay_left_out(s->backend));
     return TT_OK;
 }
 

@@ -126,6 +126,10 @@ tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p) {
     return status;
 }
 
+const char *tt__backend_replay_left_out(const tt__backend *b) {
+    return tt__recording_left_out(((const replay *)b)->recording);
+}
+
 size_t tt__backend_replay_devices(const tt__backend *b) {
     const replay *r = (const replay *)b;
     return r->n_devices ? r->n_devices : 1;

@@ -13,6 +13,8 @@ tt_status tt__backend_replay(tt__backend **out, const char *path, const tt__fore
 /* TT_E_INVALID if the backend's recording lacks the problem. The message says what it has. */
 tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p);
 
+/* What was left out of the recording, and why: "2 members are left out, the first: ...". "": nothing. */
+const char *tt__backend_replay_left_out(const tt__backend *b);
 /* The number of devices that share the trials, as in FILE*8; otherwise 1. */
 size_t tt__backend_replay_devices(const tt__backend *b);
 

@@ -44,11 +44,9 @@ static tt_status read_file(shared *out, const char *path, bool trust, const tt__
     if (database)
         return read_database(out, path, trust);
     TT_TRY(tt__recording_open_t4(&out->recording, path, foreign));
-    const char *why;
-    const size_t n = tt__recording_left_out(out->recording, &why);
-    if (n)
-        tt__cli_say(stderr, "tune: %s %s left out: %s%s\n", tt__cli_count((int64_t)n, "member").text,
-                    n == 1 ? "is" : "are", n == 1 ? "" : "the first: ", why);
+    const char *left_out = tt__recording_left_out(out->recording);
+    if (*left_out)
+        tt__cli_say(stderr, "tune: %s\n", left_out);
     return TT_OK;
 }
 
