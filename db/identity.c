@@ -269,18 +269,28 @@ static tt_status add_setting(tt__store *s, int64_t id, int64_t place, const tt__
     return tt__db_exec(s, TT__SQL_VALUE_ADD, "iitt", id, place, v->name, tt__types[v->type].name);
 }
 
-static tt_status problem_add(tt__store *s, const tt__problem *p, const char *key, int64_t *id) {
-    double moved;
-    TT_TRY(problem_find(s, p, key, id, &moved)); /* again, because another process may have added it */
-    if (*id >= 0)
-        return TT_OK;
-    TT_TRY(tt__db_exec(s, TT__SQL_OPERATION_ADD, "tt", p->op, p->text));
+/* Adds nothing if its operation is not there. */
+static tt_status add_row(tt__store *s, const tt__problem *p, const char *key) {
     int64_t numbers[2] = {0};
     for (int i = 0, n = 0; i < p->n && n < 2; i++)
         if (p->settings[i].type == TT__TYPE_NONE)
             numbers[n++] = p->settings[i].number;
-    TT_TRY(tt__db_exec(s, TT__SQL_PROBLEM_ADD, "tttiidii", p->op, p->text, key, (int64_t)p->warm,
-                       (int64_t)p->unverified, p->moved_bytes, numbers[0], numbers[1]));
+    return tt__db_exec(s, TT__SQL_PROBLEM_ADD, "tttiidii", p->op, p->text, key, (int64_t)p->warm,
+                       (int64_t)p->unverified, p->moved_bytes, numbers[0], numbers[1]);
+}
+
+/* `again`: looks again, because another process may have added it before this transaction began. */
+static tt_status problem_add(tt__store *s, const tt__problem *p, const char *key, bool again, int64_t *id) {
+    double moved;
+    if (again)
+        TT_TRY(problem_find(s, p, key, id, &moved));
+    if (*id >= 0)
+        return TT_OK;
+    TT_TRY(add_row(s, p, key));
+    if (sqlite3_changes(s->db) == 0) {
+        TT_TRY(tt__db_exec(s, TT__SQL_OPERATION_ADD, "tt", p->op, p->text));
+        TT_TRY(add_row(s, p, key));
+    }
     *id = sqlite3_last_insert_rowid(s->db);
     for (int i = 0; i < p->n; i++)
         TT_TRY(add_setting(s, *id, i, &p->settings[i]));
@@ -299,7 +309,7 @@ static tt_status problem_id(tt__store *s, const tt__problem *p, bool may_add, in
     if (status == TT_OK && *id < 0 && may_add) {
         status = tt__check_problem(p); /* a problem that could not be read back must not be written */
         if (status == TT_OK && (status = tt__db_begin(s, &own)) == TT_OK)
-            status = tt__db_end(s, own, problem_add(s, p, tt__str_text(&key), id));
+            status = tt__db_end(s, own, problem_add(s, p, tt__str_text(&key), own, id));
     } else if (status == TT_OK && may_add && p->moved_bytes > 0 && !(moved > 0)) {
         status = tt__db_exec(s, TT__SQL_PROBLEM_MOVES, "id", *id, p->moved_bytes); /* it was unknown before */
     }
