@@ -282,6 +282,8 @@ static bool is_last(const tt__finals *f) {
     return f->stage + 1 == TT__STAGES;
 }
 
+static const double hurried_s = 0.02;
+
 static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const tt__finals *f) {
     const tt__stage_of_finals *st = &tt__stages[f->stage];
     tt__rounds rounds = f->is_long ? tt__rounds_if_long : st->rounds;
@@ -291,6 +293,8 @@ static tt__rounds rounds_of(const tt__session *s, const tt__search *search, cons
         rounds.loads = st->loads_if_brief;
     if (keeps_all(s))
         rounds.worth_s *= ALL_TIMES;
+    if (tt__session_hurries(s)) /* else finals would take most of the budget of many problems */
+        rounds.worth_s = fmin(rounds.worth_s, fmax(search->limits.finals_s, hurried_s));
     if (f->is_long)
         rounds.least = (int)fmin(rounds.least, f->n_fitting);
     rounds.strict = s->call->strict;
