@@ -332,17 +332,30 @@ static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p
 }
 
 /* What the compiler said no to. */
-typedef enum refusal { NOTHING, HOST_FUNCTION, ASSEMBLER, OTHER } refusal;
+typedef enum refusal { NOTHING, HOST_FUNCTION, LACKING, OTHER } refusal;
+
+/* Is the first error one of a text that lacks a name, or a part of a definition? */
+static bool lacks_something(const char *log) {
+    static const char *const words[] = {"undefined",  "no instance",    "no member",        "no operator",
+                                        "expected a", "incomplete",     "no storage class", "no suitable",
+                                        "is not a",   "must be a class"};
+    const char *error = first_error(log), *end = error + strcspn(error, "\n");
+    bool yes = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = strstr(error, words[i]);
+        yes |= at && at < end;
+    }
+    return yes;
+}
 
 static refusal why_refused(nvrtcProgram handle, nvrtcResult r) {
-    static const char host[] = "are not allowed in JIT mode", /* functions, variables */
-        assembler[] = "ptxas";
+    static const char host[] = "are not allowed in JIT mode"; /* functions, variables */
     size_t size = 0;
     char *log = NULL;
     refusal why = r == NVRTC_ERROR_COMPILATION || r == NVRTC_ERROR_INVALID_OPTION ? OTHER : NOTHING;
     if (why && table.nvrtcGetProgramLogSize(handle, &size) == NVRTC_SUCCESS && size > 1 &&
         (log = calloc(size, 1)) && table.nvrtcGetProgramLog(handle, log) == NVRTC_SUCCESS)
-        why = strstr(log, host) ? HOST_FUNCTION : strstr(log, assembler) ? ASSEMBLER : OTHER;
+        why = strstr(log, host) ? HOST_FUNCTION : lacks_something(log) ? LACKING : OTHER;
     free(log);
     return why;
 }
@@ -523,15 +536,15 @@ out:
     return status;
 }
 
-/* A file that does not compile is perhaps cut too much. If the whole does not compile either, its errors are
- * those of the host's code, so that the first ones are reported. */
+/* A text that lacks something is perhaps cut too much. If the whole file does not compile either, its errors
+ * are those of the host's code, so that the first ones are reported. */
 static tt_status compile_file(tt__str *out, const char *name, const char *source, const char *options,
                               int n_options, int cc, bool ptx) {
     char first[2048] = "";
     tt__str text = {0};
     tt_status status = TT_E_COMPILE;
-    refusal refused = OTHER;
-    for (int cut = TT__CUT_UNUSED; cut <= TT__CUT_NOTHING && status == TT_E_COMPILE && refused != ASSEMBLER;
+    refusal refused = LACKING;
+    for (int cut = TT__CUT_UNUSED; cut <= TT__CUT_NOTHING && status == TT_E_COMPILE && refused == LACKING;
          cut++) {
         status = compile_cut(out, &text, &refused, (tt__cut)cut, name, source, options, n_options, cc, ptx);
         if (cut == TT__CUT_UNUSED)

@@ -81,6 +81,14 @@ EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int n, const char *const 
         p->log = all ? "" : "... host functions are not allowed in JIT mode ...";
         return all ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
     }
+    const bool lacks = strcmp(p->name, "lacks.cu") == 0, asserts = strcmp(p->name, "asserts.cu") == 0;
+    if (lacks || asserts) {
+        p->log =
+            lacks
+                ? "lacks.cu(2): error: identifier \"a\" is undefined\n"
+                : "asserts.cu(2): error: static assertion failed\nasserts.cu(3): error: \"a\" is undefined\n";
+        return NVRTC_ERROR_COMPILATION;
+    }
     if (strcmp(p->name, "old.cu") == 0 && minimal)
         return NVRTC_ERROR_INVALID_OPTION;
     if ((strcmp(p->name, "textures.cu") == 0 && minimal) || strcmp(p->name, "wrong.cu") == 0)

@@ -42,6 +42,26 @@ static void says_why_once(void **state) {
     expect("memory.cu", TT_E_COMPILE, "--minimal ");
 }
 
+/* Less is cut only for an error that cutting can make: the whole of a large file may take a minute. */
+static void cuts_less_where_something_lacks(void **state) {
+    (void)state;
+    static const char source[] = "int unused() { return 1; }\nint main() {}\n__global__ void k() {}\n";
+    static const struct {
+        const char *name, *attempts;
+    } cases[] = {
+        {"asserts.cu", "--minimal --no-cache "},
+        {"lacks.cu", "--minimal --no-cache --minimal --no-cache --minimal --no-cache "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt__str cubin = {0};
+        asked[0] = '\0';
+        assert_int_equal(tt__nvrtc_compile(&cubin, cases[i].name, source, TT__USERS "k", 1, 90),
+                         TT_E_COMPILE);
+        assert_string_equal(asked, cases[i].attempts);
+        tt__str_free(&cubin);
+    }
+}
+
 static void names_an_nvrtc_for_the_gpu(void **state) {
     (void)state;
     tt__str cubin = {0};
@@ -60,6 +80,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaves_out_what_few_want),
         cmocka_unit_test(says_why_once),
+        cmocka_unit_test(cuts_less_where_something_lacks),
         cmocka_unit_test(names_an_nvrtc_for_the_gpu),
     };
     void *lib = dlopen(getenv("TILETUNE_NVRTC"), RTLD_NOW);
