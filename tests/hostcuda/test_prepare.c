@@ -21,7 +21,7 @@
 #include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
-#include "tuner/farm/expected.h"
+#include "tuner/farm/cubins.h"
 
 static const char doubled[] = "//@ kernel    doubled\n"
                               "//@ problem   n 1000\n"

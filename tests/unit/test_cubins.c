@@ -17,7 +17,6 @@
 #include "problem_fixture.h"
 #include "tuner/backend/gpu/loop.h"
 #include "tuner/farm/cubins.h"
-#include "tuner/farm/expected.h"
 
 static const char text[] = "//@ kernel   k\n"
                            "//@ op       transpose\n"

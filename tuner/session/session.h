@@ -10,7 +10,7 @@
 #include "kernel/model/template.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/backend.h"
-#include "tuner/farm/expected.h"
+#include "tuner/farm/cubins.h"
 #include "tuner/strategy/strategy.h"
 
 /* The part of a space that one shard of a run tries. */

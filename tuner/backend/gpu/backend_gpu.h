@@ -3,7 +3,7 @@
 #define TT_TUNER_BACKEND_GPU_BACKEND_GPU_H
 
 #include "tuner/backend/backend.h"
-#include "tuner/farm/expected.h"
+#include "tuner/farm/cubins.h"
 
 typedef struct tt__backend_gpu_opts {
     const int *devices; /* n_devices GPUs that are alike; none: GPU 0 */
