@@ -71,6 +71,39 @@ static void writes_to_what_is_open(void **state) {
            " tail -n 1 out | grep -q last");
 }
 
+/* A failure is said once, and costs nothing that was computed before it. */
+static void fails_once(void **state) {
+    (void)state;
+    static const char *const calls[] = {"report --json --device replay:$TT_RECORDING",
+                                        "export --gpu h200 --size 4096 --format json", "list --gpu h200",
+                                        "list --gpu h200 --json", "best --gpu h200 --size 4096"};
+    char line[512];
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        snprintf(line, sizeof line,
+                 "$TUNE %s >/dev/full 2>err; c=$?; cat err >&2; test $(wc -l <err) = 1 || exit 9; exit $c",
+                 calls[i]);
+        expect(1, "cannot write to standard output: No space left", line);
+        snprintf(line, sizeof line,
+                 "$TUNE %s >&- 2>err; c=$?; cat err >&2; test $(wc -l <err) = 1 || exit 9; exit $c",
+                 calls[i]);
+        expect(1, "cannot write to standard output: Bad file descriptor", line);
+    }
+    expect(1, "cannot write none/x: No such file",
+           "$TUNE rules " TT_SOURCE_DIR
+           "/recordings/h200-random-16byte.json.gz --op transpose --output none/x >out;"
+           " c=$?; grep -q '^transpose, elem_size=16 ' out || exit 9; exit $c");
+}
+
+/* What judges no result is refused before anything is measured, without an option that the command lacks. */
+static void judges_by_a_reference(void **state) {
+    (void)state;
+    expect(2, "k.cu has no reference",
+           "printf '//@ %s\\n' 'kernel k' 'problem n 8' 'buffer y f32 n out' 'block 8' 'grid 1' 'args y' "
+           ">k.cu &&"
+           " echo 'extern \"C\" __global__ void k(float *y) { y[threadIdx.x] = 1; }' >>k.cu &&"
+           " $TUNE judge k.cu k.cu 2>err; c=$?; cat err >&2; ! grep -q unverified err || exit 9; exit $c");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -78,6 +111,8 @@ int main(void) {
         TEST(replaces_beside_a_stale_part),
         TEST(replaces_with_the_same_rights),
         TEST(writes_to_what_is_open),
+        TEST(fails_once),
+        TEST(judges_by_a_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

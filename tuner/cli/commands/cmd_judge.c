@@ -503,6 +503,11 @@ static tt_status read_all(judge *j) {
     for (size_t k = 0; k < j->n_problems; k++) {
         TT_TRY(tt__operation_problem(&j->problems[k], j->reference->operation, j->reference->op,
                                      args->n_texts ? args->texts[k] : NULL));
+        if (j->problems[k].unverified)
+            return tt__fail(TT_E_INVALID,
+                            "%s has no reference, so that nothing says what is right: add a `reference`, a "
+                            "`verify` or an `expect` to it",
+                            args->files[0]);
         j->problems[k].moved_bytes = 0; /* no copy to compare with */
     }
     return TT_OK;

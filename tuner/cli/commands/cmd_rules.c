@@ -154,14 +154,14 @@ static int run(const tt__cli_args *args) {
     tt_status status = read_evidence(&m);
     if (status == TT_OK)
         status = judge_all(&m);
-    if (status == TT_OK && args->output)
-        status = tt__cli_write_output(args, fill, &m);
     if (status == TT_OK) {
         printf("%s: what %s, over the best configuration\n\n", m.gpu.name,
                args->shipped ? "rules that come with tiletune lose, also on problems that they know"
                              : "rules lose on problems that they do not know");
         status = tt__table_show(&m.table);
     }
+    if (status == TT_OK && args->output)
+        status = tt__cli_write_output(args, fill, &m);
     tt__store_close(&m.store);
     tt__evidence_close(&m.evidence);
     tt__template_set_close(&m.templates);

@@ -377,7 +377,7 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
                        : args->permute     ? "tt_permute launches it in a program (docs/guide.md)"
                        : op_named          ? "tt_plan_create launches it in a program (docs/guide.md)"
                                            : "tt_transpose launches it in a program (docs/guide.md)";
-    if (args->replay && noted && !strchr(args->replay, '*'))
+    if (args->replay && noted && !strchr(args->replay, '*') && *report->driver) /* else of another tuner */
         print_report_command(args);
     else
         printf("%s", next);

@@ -383,6 +383,8 @@ tt_status tt__cli_write(const char *path, const char *mode, tt__cli_fill_fn fill
         error = write_in_place(path, mode, &what);
     if (error == NOT_FILLED)
         return what.status;
+    if (error && !path)
+        clearerr(stdout); /* this is said once */
     if (error == EEXIST && is_new)
         return tt__fail(TT_E_INVALID, "%s is there already and is left as it is: name a new file", path);
     return error
