@@ -20,7 +20,6 @@
 #include "bench/args.h"
 #include "db/exchange/recording.h"
 #include "kernel/load/builtin.h"
-#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 #include "tuner/finals/finals.h"

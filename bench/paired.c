@@ -10,7 +10,7 @@
 #include "bench/args.h"
 #include "bench/matrix.h"
 #include "bench/sizes.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/finals/finals.h"

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "bench/args.h"
 #include "bench/strategies.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "tuner/measure/stats.h"
 #include "tuner/strategy/surrogate.h"
 

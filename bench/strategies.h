@@ -3,7 +3,7 @@
 #define BENCH_STRATEGIES_H
 
 #include "bench/matrix.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/replay/backend_replay.h"
 #include "tuner/strategy/strategy.h"

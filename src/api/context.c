@@ -9,8 +9,8 @@
 #include "api/problem.h"
 #include "api/sized.h"
 #include "dispatch/knowledge.h"
+#include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/load/set.h"
 
 tt_status tt_open(tt_ctx **out, const tt_open_opts *opts) {
     tt_open_opts all;

@@ -8,7 +8,7 @@
 #include "base/problem.h"
 #include "dispatch/context.h"
 #include "dispatch/plan_cache.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "tiletune.h"
 
 /* ---- Matrices --------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@
 #include "dispatch/knowledge.h"
 #include "dispatch/layers.h"
 #include "dispatch/plan.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 
 enum { PLANS_KEPT = 4096, PLANS_KEPT_MAX = 1 << 20 }; /* some 4 KB each */
 

@@ -8,7 +8,7 @@
 
 #include "db/store.h"
 #include "dispatch/plan_cache.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/model/template.h"
 
 struct tt__collector;

@@ -7,7 +7,7 @@
 
 #include "db/store.h"
 #include "dispatch/context.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/space.h"
 
 typedef enum tt__layer { TT__LAYER_USER, TT__LAYER_SYSTEM, TT__LAYER_SHIPPED, TT__LAYER_COUNT } tt__layer;

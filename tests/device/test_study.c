@@ -16,7 +16,6 @@
 #include "device.h"
 #include "gpu/device.h"
 #include "kernel/load/builtin.h"
-#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/cli/commands/study.h"

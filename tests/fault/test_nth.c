@@ -28,7 +28,7 @@
 #include "device/device.h"
 #include "fault/sql.h"
 #include "gpu/device.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/model/template.h"
 
 /* There are thousands of allocations. So many of them fail, and more with TT_LONG. Without it, so many SQL
@@ -123,7 +123,8 @@ static const struct scenario {
     {"plan, stored", stored, NULL, plan, ROWS, 0, false, TT_MATCH_EXACT},
     {"plan, stored, read-only", stored, NULL, plan, ROWS, 0, true, TT_MATCH_EXACT},
     {"plan, compiled", fresh, bare, plan, ROWS, 0, false, TT_MATCH_EXACT},
-    {"plan, tuned on first use, without a worker", ":memory:", NULL, plan, ROWS, 5, false, TT_MATCH_OTHER_GPU},
+    {"plan, tuned on first use, without a worker", ":memory:", NULL, plan, ROWS, 5, false,
+     TT_MATCH_OTHER_GPU},
     {"transpose", stored, NULL, transpose, ROWS, 0, false, TT_MATCH_EXACT},
 };
 

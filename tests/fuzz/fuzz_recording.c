@@ -6,7 +6,7 @@
 
 #include "db/exchange/export.h"
 #include "db/exchange/import.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "mutate_json.h"
 #include "tuner/backend/replay/backend_replay.h"

@@ -14,7 +14,7 @@
 
 #include "api/problem.h"
 #include "device/device.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/measure/stats.h"

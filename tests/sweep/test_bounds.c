@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "gpu/kernel.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/space.h"
 #include "sweep.h"

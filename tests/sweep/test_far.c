@@ -18,7 +18,7 @@
 #include "device/device.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/space.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "gpu/device.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/workload.h"
 #include "sweep.h"

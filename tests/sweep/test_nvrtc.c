@@ -27,8 +27,8 @@
 
 #include "base/clock.h"
 #include "code/nvrtc.h"
+#include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/load/set.h"
 #include "kernel/space/config.h"
 #include "kernel/space/space.h"
 #include "sweep.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/space.h"
 #include "tuner/finals/winner.h"
 #include "tuner/measure/stats.h"

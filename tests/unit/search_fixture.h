@@ -2,7 +2,7 @@
 #ifndef TT_TESTS_SEARCH_FIXTURE_H
 #define TT_TESTS_SEARCH_FIXTURE_H
 
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/space.h"
 #include "space_fixture.h"
 #include "tuner/run/tune.h"

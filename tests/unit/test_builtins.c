@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/workload.h"
 #include "problem_fixture.h"

@@ -16,7 +16,6 @@
 #include "db/field.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/load/set.h"
 #include "kernel/model/template.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"

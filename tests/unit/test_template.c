@@ -13,7 +13,6 @@
 #include "base/read_file.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 

@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/space.h"
 #include "search_fixture.h"
 

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "db/store.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "tuner/search/search.h"
 
@@ -395,8 +395,8 @@ static tt_status fill_result(const tt__session *s, const tt__search *search, con
 static double speedup(const tt__search *search, const tt__finals *f, const tt__trial *winner) {
     if (tt__finals_took_part(f, f->at_default))
         return tt__compare_trials(&f->trials[f->at_default], winner).median;
-    int64_t normal = f->at_default == TT__NOBODY ? tt__space_default(&search->space, (size_t)search->best)
-                                                 : TT__NOTHING;
+    int64_t normal =
+        f->at_default == TT__NOBODY ? tt__space_default(&search->space, (size_t)search->best) : TT__NOTHING;
     bool known = normal != TT__NOTHING && search->known[normal] == TT__TRIED &&
                  search->trials[normal].status == TT__TRIAL_OK;
     const double times = known && tt__search_has_other_bits(search, normal) ? TT__OTHER_TIMES : 1;

@@ -6,7 +6,7 @@
 
 #include "base/rule.h"
 #include "db/store.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 
 /* Trials of one GPU, in groups: the problems that one rule may serve. */
 typedef struct tt__evidence tt__evidence;

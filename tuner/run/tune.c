@@ -15,7 +15,6 @@
 #include "gpu/nvml.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/workload.h"
 #include "tuner/backend/gpu/backend_gpu.h"

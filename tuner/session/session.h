@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "db/store.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/model/template.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/backend.h"

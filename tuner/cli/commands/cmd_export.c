@@ -14,7 +14,6 @@
 #include "dispatch/ladder.h"
 #include "dispatch/layers.h"
 #include "kernel/load/builtin.h"
-#include "kernel/load/set.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/workload.h"

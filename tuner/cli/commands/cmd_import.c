@@ -10,7 +10,7 @@
 
 #include "base/place.h"
 #include "gpu/device.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "tuner/backend/replay/backend_replay.h"
 #include "tuner/cli/commands/sharing.h"
 #include "tuner/cli/shell/options.h"

@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "dispatch/layers.h"
 #include "kernel/load/builtin.h"
-#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "tuner/cli/commands/collected.h"
 #include "tuner/cli/commands/stale.h"

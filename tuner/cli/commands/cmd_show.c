@@ -12,7 +12,6 @@
 #include "db/store.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "tuner/cli/commands/stale.h"
 #include "tuner/cli/shell/options.h"

@@ -7,7 +7,7 @@
 #include "db/exchange/export.h"
 #include "db/exchange/merge.h"
 #include "db/exchange/recording.h"
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "tuner/cli/shell/cli.h"
 
 /* What --kernel, --op, --problem, --size and --shape choose, as far as they are given. Close `set`; *problem

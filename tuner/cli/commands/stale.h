@@ -5,7 +5,7 @@
 #ifndef TT_TUNER_CLI_COMMANDS_STALE_H
 #define TT_TUNER_CLI_COMMANDS_STALE_H
 
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/model/template.h"
 #include "tuner/cli/shell/cli.h"
 

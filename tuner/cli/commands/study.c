@@ -10,7 +10,6 @@
 
 #include "api/tune.h"
 #include "kernel/load/builtin.h"
-#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 #include "tuner/explain/occupancy.h"
 #include "tuner/finals/finals.h"

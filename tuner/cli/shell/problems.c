@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "api/problem.h"
+#include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
-#include "kernel/load/set.h"
 #include "kernel/space/operation.h"
 
 tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cli_args *args) {

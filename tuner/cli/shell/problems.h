@@ -4,7 +4,7 @@
 #ifndef TT_TUNER_CLI_SHELL_PROBLEMS_H
 #define TT_TUNER_CLI_SHELL_PROBLEMS_H
 
-#include "kernel/load/set.h"
+#include "kernel/load/builtin.h"
 #include "kernel/model/template.h"
 #include "tuner/cli/shell/cli.h"
 
