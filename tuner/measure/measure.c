@@ -326,6 +326,8 @@ static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
         n += thing->launch->passes[i].off ? 0 : 1 + thing->launch->passes[i].repeats;
     for (int i = 0; i < w->n && pool->renews && !is_apart(pool, thing); i++)
         n += w->arrays[i].direction == TT__INOUT;
+    if (pool->strict) /* poison, results here and in the slot before, shared memory */
+        n += 4 * w->n + 4 + (thing->variables ? (int)thing->variables->n : 0);
     return n;
 }
 
@@ -520,6 +522,26 @@ tt_status tt__pool_verify(tt__bench_pool *pool, const tt__timed *thing, tt__tria
     return tt__cu_check(r, "restoring the inputs");
 }
 
+static int by_place(const void *a, const void *b) {
+    const tt__variable_range *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Each range is copied before each launch, and a closed gate holds only so many copies. */
+static void join_ranges(tt__variables *v) {
+    enum { APART = 16 }; /* alignment */
+    size_t n = 0;
+    qsort(v->items, v->n, sizeof *v->items, by_place);
+    for (size_t i = 0; i < v->n; i++) {
+        tt__variable_range *last = n ? &v->items[n - 1] : NULL, now = v->items[i];
+        if (!last || now.at > last->at + last->bytes + APART)
+            v->items[n++] = now;
+        else if (now.at + now.bytes > last->at + last->bytes)
+            last->bytes = (size_t)(now.at - last->at) + now.bytes;
+    }
+    v->n = n;
+}
+
 tt_status tt__variables_keep(tt__variables *out, const tt__driver *cu, const tt__kernel *kernel,
                              const void *cubin, size_t n) {
     tt__cubin_variable found;
@@ -538,10 +560,12 @@ tt_status tt__variables_keep(tt__variables *out, const tt__driver *cu, const tt_
         size_t size;
         if (cu->cuLibraryGetGlobal(&address, &size, kernel->library, found.name) != CUDA_SUCCESS)
             continue; /* the driver keeps it to itself */
-        out->items[out->n].at = address;
-        out->items[out->n].kept = bytes;
-        out->items[out->n++].bytes = size;
-        bytes += round_up(size);
+        out->items[out->n++] = (tt__variable_range){.at = address, .bytes = size};
+    }
+    join_ranges(out);
+    for (size_t i = 0; i < out->n; i++) {
+        out->items[i].kept = bytes;
+        bytes += round_up(out->items[i].bytes);
     }
     if (out->n)
         TT_GOTO(tt__cu_check(cu->cuMemAlloc(&out->kept, bytes), "cuMemAlloc (%zu bytes)", bytes));

@@ -60,13 +60,16 @@ tt_status tt__pool_open(tt__bench_pool *pool, tt__verifier *verifier, const tt__
 tt_status tt__pool_fill(tt__bench_pool *pool);
 void tt__pool_close(tt__bench_pool *pool);
 
-/* The __device__ variables of loaded code, and what was in them then. */
+/* Variables that lie side by side. */
+typedef struct tt__variable_range {
+    CUdeviceptr at, kept;
+    size_t bytes;
+} tt__variable_range;
+
+/* The __device__ variables of loaded code, and what was in them then. CUDA's headers bring a thousand. */
 typedef struct tt__variables {
     size_t n;
-    struct {
-        CUdeviceptr at, kept;
-        size_t bytes;
-    } * items;
+    tt__variable_range *items;
     CUdeviceptr kept; /* 0: there are none */
 } tt__variables;
 
