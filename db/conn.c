@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
+#include "base/sizes.h"
 #include "base/str.h"
 
 static const char *const sql_text[TT__SQL_COUNT] = {

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/read_file.h"
+#include "base/sizes.h"
 
 static const char *env_or_null(const char *name) {
     const char *value = secure_getenv(name);

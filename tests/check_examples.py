@@ -161,7 +161,7 @@ def says(page, text):
 
 
 quick, usual = (constant("tuner/session/session.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e in ("QUICK", "STANDARD"))
-short, below = constant("tuner/session/session.c", r"standard_if_short = (\d+)"), constant("src/base/limits.h", r"TT__SHORT_US = (\d+)")
+short, below = constant("tuner/session/session.c", r"standard_if_short = (\d+)"), constant("src/base/sizes.h", r"TT__SHORT_US = (\d+)")
 whole = constant("tuner/session/session.c", r"standard_whole = (\d+)")
 says("docs/search.md", f"`standard` tries a space of up to {whole} whole")
 least = int(usual) - int(usual) // 8 * int(constant("tuner/search/search.c", r"limits\.trials / 8 \* (\d)"))
@@ -175,7 +175,7 @@ stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1, false\}, (\w+), (\w+), ([\d
 contenders = constant("tuner/search/search.h", r"CONTENDERS_MAX = (\d+)")
 _, longer, second, again = (stage[6] for stage in stages)
 longer += f" and {second}" if second != longer else ""
-favourites = constant("tuner/search/pair.c", r"FAVOURITES = (\d+)")
+favourites = constant("tuner/search/with_copy.c", r"FAVOURITES = (\d+)")
 says("docs/search.md", f"The model's first {favourites} are compiled ahead")
 says("docs/measuring.md", f"stages 1 and 2 take {longer} times as long. Stage 3 is held again, {again} times as long")
 for at, (least, most, seconds, enter, _, within, *_) in enumerate(stages):

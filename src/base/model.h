@@ -1,6 +1,7 @@
 /*
  * The data types that every layer shares, beside problems: a GPU, the environment of a measurement, a
- * launch, a workload and a trial. They are plain data. They can be copied, and sent between processes of the same build.
+ * launch, a workload and a trial. They are plain data. They can be copied, and sent between processes of the
+ * same build.
  */
 #ifndef TT_BASE_MODEL_H
 #define TT_BASE_MODEL_H
@@ -10,8 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/problem.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "base/type.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
-#include "base/limits.h"
+#include "base/sizes.h"
 #include "base/str.h"
 #include "base/type.h"
 
@@ -63,7 +63,8 @@ int64_t tt__problem_number(const tt__problem *p, const char *name, int64_t other
 void tt__problem_set(tt__problem *p, const char *name, int64_t number);
 void tt__problem_set_type(tt__problem *p, const char *name, tt__type type);
 
-/* The least number that a problem's variable of this name may have. Those of built-in operations are sizes. */
+/* The least number that a problem's variable of this name may have. Those of built-in operations are sizes.
+ */
 int64_t tt__problem_least(const tt__problem *p, const char *name);
 
 /* A number on a scale on which two that are a doubling apart are 1 apart. 0 and -1 are one and two below 1.

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/limits.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "base/str.h"
 

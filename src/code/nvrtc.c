@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/place.h"
+#include "base/install_dirs.h"
 #include "code/cubin.h"
 #include "code/headers.h"
 #include "code/refused.h"
@@ -91,7 +91,7 @@ static void *find(tt__str *tried) {
         tt__str own = {0};
         if (i == TT__PLACES - 1 && *TT__NVRTC_DIR)
             lib = try_folder(TT__NVRTC_DIR, tried);
-        tt__place_folder(&own, i);
+        tt__install_folder(&own, i);
         if (!lib && own.len)
             lib = try_folder(own.text, tried);
         tt__str_free(&own);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
+#include "base/sizes.h"
 #include "base/str.h"
 #include "code/cubin.h"
 #include "code/cxx.h"

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/limits.h"
+#include "base/sizes.h"
 #include "run.h"
 #include "write_in.h"
 

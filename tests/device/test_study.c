@@ -20,7 +20,7 @@
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/cli/commands/study.h"
 #include "tuner/run/tune.h"
-#include "tuner/search/underway.h"
+#include "tuner/search/search_loop.h"
 
 enum { OWN_RUNGS = 8 }; /* templates of the ladder */
 

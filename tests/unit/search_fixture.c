@@ -257,7 +257,7 @@ void bench_search(bench *b, const tt__limits *limits, tt__search *out) {
     if (b->opts.force) /* this run's trials would be taken over */
         bench_begin_run(b, "measured");
     assert_ok(tt__search_open(&b->s, &b->f.problem, limits, out));
-    assert_ok(tt__pair_expect(&b->s, out));
+    assert_ok(tt__with_copy_expect(&b->s, out));
     assert_ok(tt__search_run(&b->s, out, "search"));
 }
 

@@ -6,9 +6,9 @@
 #include "kernel/space/space.h"
 #include "space_fixture.h"
 #include "tuner/run/tune.h"
-#include "tuner/search/pair.h"
 #include "tuner/search/search.h"
-#include "tuner/search/underway.h"
+#include "tuner/search/search_loop.h"
+#include "tuner/search/with_copy.h"
 
 enum { SPACE = 20, SPACE_OF_BOTH = 40, STAGES_MAX = 8, OPENED_MAX = 8 };
 extern const char numbers[]; /* a template of SPACE configurations, the default first */

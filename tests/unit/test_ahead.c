@@ -119,7 +119,7 @@ static void test_expects_the_default(void **state) {
     b.opts.only = only;
     b.opts.n_only = 1;
     assert_ok(tt__search_open(&b.s, &b.f.problem, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0, 0}, &some));
-    assert_ok(tt__pair_expect(&b.s, &some));
+    assert_ok(tt__with_copy_expect(&b.s, &some));
     assert_int_equal(bench_expected(&b), 5 + 1);
     assert_string_equal(bench_expected_config(&b, 5), "C=5 STREAM=1");
     assert_int_equal(tt__space_default(&some.space, SPACE - 1), 0);
@@ -160,7 +160,7 @@ static void test_expects(void **state) {
         assert_ok(tt__search_open(&b.s, &b.f.problem, &limits, &some));
         for (size_t i = 0; i < 4; i++)
             assert_ok(tt__search_try(&b.s, &some, i));
-        assert_ok(tt__pair_expect(&b.s, &some));
+        assert_ok(tt__with_copy_expect(&b.s, &some));
         size_t expected = cases[k].trials < SPACE ? cases[k].trials - 4 : SPACE - 4;
         assert_int_equal(bench_expected(&b), expected);
         for (size_t i = 0; i < expected; i++)
@@ -197,16 +197,16 @@ static void test_expects_favourites(void **state) {
         assert_ok(tt__search_open(&b.s, &b.f.problem,
                                   &(tt__limits){cases[k].trials, INFINITY, INFINITY, 0, 0, 0, 0}, &some));
         assert_int_equal(some.n_favourites, 0);
-        some.n_favourites = tt__pair_favourites(&b.s, &some);
+        some.n_favourites = tt__with_copy_favourites(&b.s, &some);
         tt__operation unmodelled = *some.t->operation;
         tt__template of_it = *some.t;
         unmodelled.moves = false;
         of_it.operation = &unmodelled;
         tt__search other = some;
         other.t = &of_it;
-        assert_int_equal(tt__pair_favourites(&b.s, &other), 0);
+        assert_int_equal(tt__with_copy_favourites(&b.s, &other), 0);
         assert_int_equal(some.n_favourites, cases[k].favourites);
-        assert_ok(tt__pair_expect(&b.s, &some));
+        assert_ok(tt__with_copy_expect(&b.s, &some));
         assert_true(some.space.n > 50);
         const size_t trials = cases[k].trials < some.space.n ? cases[k].trials : some.space.n;
         const size_t all = cases[k].favourites ? cases[k].favourites : trials;

@@ -6,7 +6,7 @@
 #include "kernel/space/space.h"
 #include "race_fixture.h"
 #include "tuner/finals/finals.h"
-#include "tuner/search/pair.h"
+#include "tuner/search/with_copy.h"
 #include "tuner/strategy/surrogate.h"
 
 /* A budget that turns out to be too short when all has been asked for has cut nothing. */
@@ -218,16 +218,16 @@ static void test_time_is_kept_for_energies(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
         bench b;
-        tt__pair both;
+        tt__with_copy both;
         bench_open(&b, false);
         b.backend.base.counts_energy = !i;
         b.call.objective = TT__OBJECTIVE_ENERGY;
         b.s.end_s = tt__now_s() + 1000;
-        (void)tt__pair_plan(&b.s, &b.f.problem, 1, &both); /* no template copies here: it ends there */
+        (void)tt__with_copy_plan(&b.s, &b.f.problem, 1, &both); /* no template copies here: it ends there */
         const tt__limits *limits = &both.search.limits;
         assert_true(i ? limits->energy_s == 0 : limits->energy_s > 100);
         assert_true(fabs(limits->deadline_s + limits->energy_s - b.s.end_s) < 1);
-        tt__pair_close(&both);
+        tt__with_copy_close(&both);
         bench_close(&b);
     }
 }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/place.h"
+#include "base/install_dirs.h"
 #include "code/cubin.h"
 #include "code/headers.h"
 #include "code/nvrtc.h"
@@ -342,7 +342,7 @@ static void names_instances_of_templates(void **state) {
 static void no_stand_in_is_beside_this_program(void **state) {
     (void)state;
     tt__str file = {0};
-    tt__place_folder(&file, 0);
+    tt__install_folder(&file, 0);
     tt__str_add(&file, "/libnvrtc.so");
     if (access(tt__str_text(&file), F_OK) == 0)
         fail_msg("%s would be taken for NVRTC", tt__str_text(&file));

@@ -9,7 +9,7 @@
 #include "db/store.h"
 #include "dispatch/context.h"
 #include "race_fixture.h"
-#include "tuner/search/pair.h"
+#include "tuner/search/with_copy.h"
 
 /* Of equally fast configurations the first in the space is the best, in any order of trials. */
 static void test_the_best_of_equals(void **state) {
@@ -342,15 +342,15 @@ static void test_a_replayed_question_tries_all(void **state) {
     (void)state;
     for (int k = 0; k < 4; k++) {
         bench b;
-        tt__pair both;
+        tt__with_copy both;
         bench_open(&b, false);
         b.f.t[1] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
         b.set.n = 2;
         b.opts.replay = k & 1 ? "some.json" : NULL;
         b.s.asks = k & 2;
-        assert_ok(tt__pair_open(&b.s, &b.f.problem, 1, &both));
+        assert_ok(tt__with_copy_open(&b.s, &b.f.problem, 1, &both));
         assert_int_equal(both.search.limits.patience, k == 3 ? 0 : 3);
-        tt__pair_close(&both);
+        tt__with_copy_close(&both);
         bench_close(&b);
     }
 }
@@ -360,7 +360,7 @@ static void test_finals_alone_try_nothing(void **state) {
     (void)state;
     bench b;
     tt__search some;
-    tt__pair both;
+    tt__with_copy both;
     bench_open(&b, true);
     b.set.n = 1;
     bench_search(&b, &(tt__limits){5, INFINITY, INFINITY, 0, 0, 0, 0}, &some);
@@ -368,10 +368,10 @@ static void test_finals_alone_try_nothing(void **state) {
     b.f.t[2] = field_template("kernel lines\nop copy\nblock 32\ngrid bytes\nargs dst, src\n");
     b.set.n = 3;
     b.call.only_finals = true;
-    assert_ok(tt__pair_open(&b.s, &b.f.problem, 1, &both));
+    assert_ok(tt__with_copy_open(&b.s, &b.f.problem, 1, &both));
     assert_int_equal(both.search.n_tried, 5);
     assert_int_equal(tt__search_left(&both.search), 0);
-    tt__pair_close(&both);
+    tt__with_copy_close(&both);
     bench_close(&b);
 }
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/place.h"
+#include "base/install_dirs.h"
 #include "dispatch/layers.h"
 
 enum { CALLER = 65534, OWNER = 65533, SKIPPED = 77 };

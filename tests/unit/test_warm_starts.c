@@ -7,7 +7,7 @@
 #include "kernel/space/space.h"
 #include "problem_fixture.h"
 #include "space_fixture.h"
-#include "tuner/search/underway.h"
+#include "tuner/search/search_loop.h"
 
 static const char numbers[] =
     "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"

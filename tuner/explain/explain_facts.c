@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/limits.h"
+#include "base/sizes.h"
 #include "tuner/explain/occupancy.h"
 
 /* ---- Causes ---- */

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/place.h"
+#include "base/install_dirs.h"
 
 extern char **environ;
 

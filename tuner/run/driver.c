@@ -36,8 +36,8 @@
 #include "kernel/space/operation.h"
 #include "tuner/finals/finals.h"
 #include "tuner/finals/winner.h"
-#include "tuner/search/pair.h"
-#include "tuner/search/underway.h"
+#include "tuner/search/search_loop.h"
+#include "tuner/search/with_copy.h"
 
 /* ---- Why there is no winner ---------------------------------------------------------------------------- */
 
@@ -221,9 +221,9 @@ typedef struct lane {
     lane_state state;
     size_t at_problem;
     double share; /* of the rest of a budget */
-    tt__pair pair;
-    tt__underway underway; /* COPY, SEARCH */
-    size_t n_looked_for;   /* ENTRANTS: of tt__finals_wants */
+    tt__with_copy pair;
+    tt__search_loop loop; /* COPY, SEARCH */
+    size_t n_looked_for;  /* ENTRANTS: of tt__finals_wants */
     bool awaits_entrant;
     tt__finals finals;
     tt__heat heat; /* asked for */
@@ -322,8 +322,8 @@ static void count_sharing(driver *d) {
 
 static void close_lane(driver *d, size_t k) {
     lane *l = d->lanes[k];
-    tt__underway_end(&l->underway);
-    tt__pair_close(&l->pair);
+    tt__search_loop_end(&l->loop);
+    tt__with_copy_close(&l->pair);
     free(l);
     d->lanes[k] = NULL;
     size_t n = 0;
@@ -336,8 +336,8 @@ static void close_lane(driver *d, size_t k) {
 
 /* Its searches have the stored trials, also those of lanes that blocked it. */
 static tt_status open_pair(driver *d, lane *l) {
-    tt__pair_close(&l->pair);
-    return tt__pair_open(d->s, &d->s->call->problems[l->at_problem], l->share, &l->pair);
+    tt__with_copy_close(&l->pair);
+    return tt__with_copy_open(d->s, &d->s->call->problems[l->at_problem], l->share, &l->pair);
 }
 
 /* Of the rest of a budget: what the problem is worth beside those that are left. */
@@ -486,15 +486,15 @@ static tt_status begin_copy(driver *d, lane *l) {
         return TT_OK;
     }
     TT_TRY(open_second_copy(d, l));
-    tt__pair_begin(s, &l->pair, l->share);
+    tt__with_copy_begin(s, &l->pair, l->share);
     l->since_s = tt__now_s();
     l->state = COPY;
-    return l->pair.has_copy ? tt__underway_begin(s, &l->pair.copy, "copy", &l->underway) : TT_OK;
+    return l->pair.has_copy ? tt__search_loop_begin(s, &l->pair.copy, "copy", &l->loop) : TT_OK;
 }
 
 /* Goes on as far as nothing has to be waited for. */
 static tt_status advance(driver *d, lane *l, bool *over) {
-    tt__pair *pair = &l->pair;
+    tt__with_copy *pair = &l->pair;
     while (!*over)
         switch (l->state) {
         case BEFORE_COPY:
@@ -503,9 +503,9 @@ static tt_status advance(driver *d, lane *l, bool *over) {
             TT_TRY(begin_copy(d, l));
             break;
         case COPY:
-            if (l->underway.stage != TT__UNDERWAY_OVER)
+            if (l->loop.stage != TT__SEARCH_OVER)
                 return TT_OK;
-            tt__underway_end(&l->underway);
+            tt__search_loop_end(&l->loop);
             if (pair->has_copy)
                 tt__session_phase(d->s, "search", &pair->copy.problem, &l->since_s);
             pair->copy_done = true;
@@ -516,14 +516,14 @@ static tt_status advance(driver *d, lane *l, bool *over) {
                 return TT_OK;
             l->since_s = tt__now_s();
             l->state = SEARCH;
-            TT_TRY(tt__underway_begin(d->s, &pair->search, "search", &l->underway));
+            TT_TRY(tt__search_loop_begin(d->s, &pair->search, "search", &l->loop));
             if (tt__session_hurries(d->s))
                 TT_TRY(open_early(d));
             break;
         case SEARCH:
-            if (l->underway.stage != TT__UNDERWAY_OVER)
+            if (l->loop.stage != TT__SEARCH_OVER)
                 return TT_OK;
-            tt__underway_end(&l->underway);
+            tt__search_loop_end(&l->loop);
             tt__session_phase(d->s, "search", &pair->search.problem, &l->since_s);
             TT_TRY(decide(d, l, over));
             break;
@@ -574,13 +574,13 @@ static tt_status go_on_waiting(driver *d, bool *began) {
         lane *l = d->lanes[order[i]];
         const bool begins = may_begin(d, l);
         *began |= begins;
-        if (!begins && (in_turn(d) || l->underway.stage == TT__UNDERWAY_OVER))
+        if (!begins && (in_turn(d) || l->loop.stage == TT__SEARCH_OVER))
             continue;
         TT_TRY(enter(d, order[i]));
         if (!begins && s->backend->ops->room(s->backend) == 0)
             continue;
         if (!begins)
-            TT_TRY(tt__underway_feed(s, &l->underway));
+            TT_TRY(tt__search_loop_feed(s, &l->loop));
         else if (!in_turn(d))
             TT_TRY(open_pair(d, l));
         TT_TRY(drive(d, order[i], false));
@@ -612,7 +612,7 @@ static tt_status take_trial(driver *d, size_t id, tt__trial *trial) {
         TT_TRY(tt__search_take(d->s, &l->pair.search, i, trial));
         l->awaits_entrant = l->pair.search.known[i] == TT__PENDING;
     } else {
-        TT_TRY(tt__underway_take(d->s, &l->underway, i, trial));
+        TT_TRY(tt__search_loop_take(d->s, &l->loop, i, trial));
     }
     return drive(d, k, false);
 }

@@ -21,7 +21,7 @@
 #include "tuner/backend/replay/backend_replay.h"
 #include "tuner/measure/measure.h"
 #include "tuner/run/driver.h"
-#include "tuner/search/pair.h"
+#include "tuner/search/with_copy.h"
 
 /* ---- Neighbouring sizes ---------------------------------------------------------------------------------
  */
@@ -463,7 +463,7 @@ static tt_status open_replay(tt__session *s) {
 
 static bool while_cuda_starts(void *of, const char *name, tt__gpu *gpu) {
     tuning *t = of;
-    return tt__pair_foresee(&t->s, t->ctx, name, gpu);
+    return tt__with_copy_foresee(&t->s, t->ctx, name, gpu);
 }
 
 static tt_status open_backend(tuning *t) {

@@ -4,7 +4,7 @@
 #ifndef TT_TUNER_SESSION_SESSION_H
 #define TT_TUNER_SESSION_SESSION_H
 
-#include "base/limits.h"
+#include "base/sizes.h"
 #include "db/store.h"
 #include "kernel/load/builtin.h"
 #include "kernel/model/template.h"

@@ -4,7 +4,7 @@
 #ifndef TT_KERNEL_ANNOTATION_ANNOTATION_H
 #define TT_KERNEL_ANNOTATION_ANNOTATION_H
 
-#include "kernel/annotation/reader.h"
+#include "kernel/annotation/words.h"
 
 /* Reads all annotations of t->source into `t`. Expressions are only cut out, and checked later.
  * TT_E_TEMPLATE. */

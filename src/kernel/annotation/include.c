@@ -11,7 +11,7 @@
 #include "base/grow.h"
 #include "base/read_file.h"
 #include "code/cxx.h"
-#include "kernel/annotation/reader.h"
+#include "kernel/annotation/words.h"
 #include "kernel/expression/scan.h"
 
 /* A file that is being read, linked to the file that includes it. */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/limits.h"
+#include "base/sizes.h"
 
 typedef struct tiling {
     permute_shape s;         /* without dimensions of 1 */

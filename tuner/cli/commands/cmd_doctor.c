@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/install_dirs.h"
 #include "base/json.h"
-#include "base/place.h"
 #include "code/nvrtc.h"
 #include "db/path.h"
 #include "dispatch/layers.h"

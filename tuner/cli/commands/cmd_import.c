@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/place.h"
+#include "base/install_dirs.h"
 #include "gpu/device.h"
 #include "kernel/load/builtin.h"
 #include "tuner/backend/replay/backend_replay.h"

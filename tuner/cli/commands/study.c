@@ -14,7 +14,7 @@
 #include "tuner/explain/occupancy.h"
 #include "tuner/finals/finals.h"
 #include "tuner/run/tune.h"
-#include "tuner/search/underway.h"
+#include "tuner/search/search_loop.h"
 
 const tt__rung_info tt__rungs[TT__RUNGS] = {
     [TT__RUNG_COPY] = {"copy", "copy", NULL, NULL},

@@ -1,5 +1,5 @@
 /* Finding what the library and the program run, from the build folder as well as installed. */
-#include "base/place.h"
+#include "base/install_dirs.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -30,7 +30,7 @@ static void own_folder(char *out, size_t size) {
 static const char *const beside[] = {"", "/../libexec/tiletune", "/../../libexec/tiletune"};
 _Static_assert(TT__PLACES == sizeof beside / sizeof *beside + 1, "the last is TT__LIBEXEC_DIR");
 
-void tt__place_folder(tt__str *out, int i) {
+void tt__install_folder(tt__str *out, int i) {
     char own[PATH_MAX];
     own_folder(own, sizeof own);
     if (i == TT__PLACES - 1)
@@ -45,7 +45,7 @@ static tt_status find(tt__str *out, const char *name, int mode, const char *othe
     bool found = false;
     for (int i = 0; i < TT__PLACES && !found; i++) {
         path.len = 0;
-        tt__place_folder(&path, i);
+        tt__install_folder(&path, i);
         tt__str_addf(&path, "/%s", name);
         tt__str_addf(&tried, "%s%s", i == 0 ? "" : i < TT__PLACES - 1 ? ", " : " or ", tt__str_text(&path));
         found = access(tt__str_text(&path), mode) == 0;

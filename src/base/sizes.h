@@ -1,8 +1,8 @@
 /*
  * Sizes of everything that is stored as plain data.
  */
-#ifndef TT_BASE_LIMITS_H
-#define TT_BASE_LIMITS_H
+#ifndef TT_BASE_SIZES_H
+#define TT_BASE_SIZES_H
 
 #define TT__COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -1,8 +1,8 @@
 /*
  * A search that is under way: asks the strategy, and keeps the backend busy with what it names.
  */
-#ifndef TT_TUNER_SEARCH_UNDERWAY_H
-#define TT_TUNER_SEARCH_UNDERWAY_H
+#ifndef TT_TUNER_SEARCH_SEARCH_LOOP_H
+#define TT_TUNER_SEARCH_SEARCH_LOOP_H
 
 #include "tuner/search/search.h"
 #include "tuner/strategy/strategy.h"
@@ -34,10 +34,10 @@ typedef struct tt__elsewhere {
 tt_status tt__warm_starts_find(tt__warm_starts *out, tt__priors *priors, const tt__elsewhere *from,
                                const tt__problem *p, const tt__space *space, const tt__cost_model *m);
 
-typedef struct tt__underway {
+typedef struct tt__search_loop {
     tt__search *search; /* borrowed */
     const char *phase;  /* for progress */
-    enum { TT__UNDERWAY_OVER, TT__UNDERWAY_ROUND, TT__UNDERWAY_REST } stage;
+    enum { TT__SEARCH_OVER, TT__SEARCH_ROUND, TT__SEARCH_REST } stage;
     double first_s; /* of the first result */
     size_t n_pending;
     bool wants_default; /* it is the first request, and awaited beyond the budget */
@@ -50,17 +50,17 @@ typedef struct tt__underway {
     tt__cost_model model;
     tt__warm_starts starts;
     tt__priors priors;
-} tt__underway;
+} tt__search_loop;
 
-/* Starts the search's problem in the backend, and requests the first trials. End it with tt__underway_end,
+/* Starts the search's problem in the backend, and requests the first trials. End it with tt__search_loop_end,
  * also after a failure. */
-tt_status tt__underway_begin(tt__session *s, tt__search *search, const char *phase, tt__underway *out);
+tt_status tt__search_loop_begin(tt__session *s, tt__search *search, const char *phase, tt__search_loop *out);
 /* Requests what the strategy names, as far as the backend has room. It is OVER when it names nothing
  * and nothing is in flight. */
-tt_status tt__underway_feed(tt__session *s, tt__underway *u);
+tt_status tt__search_loop_feed(tt__session *s, tt__search_loop *u);
 /* Takes a trial of the search, and feeds. */
-tt_status tt__underway_take(tt__session *s, tt__underway *u, size_t index, tt__trial *trial);
-void tt__underway_end(tt__underway *u);
+tt_status tt__search_loop_take(tt__session *s, tt__search_loop *u, size_t index, tt__trial *trial);
+void tt__search_loop_end(tt__search_loop *u);
 
 /* Tries more configurations, within the limits. After TT_E_INTERRUPTED the search has its results so far. */
 tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase);

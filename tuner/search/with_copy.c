@@ -1,7 +1,7 @@
 /*
  * The two searches for a problem.
  */
-#include "tuner/search/pair.h"
+#include "tuner/search/with_copy.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "dispatch/layers.h"
 #include "kernel/space/operation.h"
 #include "tuner/measure/energy.h"
-#include "tuner/search/underway.h"
+#include "tuner/search/search_loop.h"
 #include "tuner/strategy/surrogate.h"
 
 static tt__limits limits_of(const tt__session *s, double share) {
@@ -48,7 +48,7 @@ out:
     return status;
 }
 
-tt_status tt__pair_expect(tt__session *s, const tt__search *search) {
+tt_status tt__with_copy_expect(tt__session *s, const tt__search *search) {
     size_t left = tt__search_left(search);
     if (!s->expected || left == 0)
         return TT_OK;
@@ -60,7 +60,7 @@ tt_status tt__pair_expect(tt__session *s, const tt__search *search) {
     return TT_OK;
 }
 
-size_t tt__pair_favourites(const tt__session *s, const tt__search *search) {
+size_t tt__with_copy_favourites(const tt__session *s, const tt__search *search) {
     enum { FAVOURITES = 40, HURRIED = 4 }; /* of those after them, many are never tried */
     const size_t left = tt__search_left(search), most = tt__session_hurries(s) ? HURRIED : FAVOURITES;
     if (!search->t->operation->moves || (s->strategy && s->strategy != &tt__strategy_surrogate) ||
@@ -69,36 +69,36 @@ size_t tt__pair_favourites(const tt__session *s, const tt__search *search) {
     return left < most ? left : most;
 }
 
-tt_status tt__pair_plan(tt__session *s, const tt__problem *p, double share, tt__pair *out) {
+tt_status tt__with_copy_plan(tt__session *s, const tt__problem *p, double share, tt__with_copy *out) {
     const tt__limits limits = limits_of(s, share), of_copy = tt__limits_of_copy(&limits);
     tt__problem copy;
-    *out = (tt__pair){.copy.best = TT__NOTHING, .search.best = TT__NOTHING};
+    *out = (tt__with_copy){.copy.best = TT__NOTHING, .search.best = TT__NOTHING};
     out->has_copy = !tt__session_hurries(s) && tt__problem_copy(&copy, p);
     TT_TRY(tt__search_open(s, p, &limits, &out->search));
-    out->search.n_favourites = tt__pair_favourites(s, &out->search);
+    out->search.n_favourites = tt__with_copy_favourites(s, &out->search);
     return out->has_copy ? tt__search_open(s, &copy, &of_copy, &out->copy) : TT_OK;
 }
 
 /* The copy is searched first: its configurations are requested, not expected. */
-tt_status tt__pair_open(tt__session *s, const tt__problem *p, double share, tt__pair *out) {
+tt_status tt__with_copy_open(tt__session *s, const tt__problem *p, double share, tt__with_copy *out) {
     double since_s = tt__now_s();
-    tt_status status = tt__pair_plan(s, p, share, out);
+    tt_status status = tt__with_copy_plan(s, p, share, out);
     if (status == TT_OK)
-        status = tt__pair_expect(s, &out->search);
+        status = tt__with_copy_expect(s, &out->search);
     if (status != TT_OK)
-        tt__pair_close(out);
+        tt__with_copy_close(out);
     out->open = status == TT_OK;
     tt__session_phase(s, "expect", p, &since_s);
     return status;
 }
 
-void tt__pair_close(tt__pair *both) {
+void tt__with_copy_close(tt__with_copy *both) {
     tt__search_close(&both->copy);
     tt__search_close(&both->search);
     both->open = false;
 }
 
-void tt__pair_begin(tt__session *s, tt__pair *both, double share) {
+void tt__with_copy_begin(tt__session *s, tt__with_copy *both, double share) {
     const tt__limits limits = limits_of(s, share);
     both->search.limits = limits;
     both->copy.limits = tt__limits_of_copy(&limits);
@@ -123,18 +123,18 @@ static bool has_winner(const tt__session *s, const tt__problem *p) {
 
 /* Expects the copy first, and then the problem. */
 static void expect_pair(tt__session *s, const tt__problem *p) {
-    tt__pair both;
+    tt__with_copy both;
     double since_s = tt__now_s();
     s->presumed = true;
-    if (tt__pair_plan(s, p, 1 / (double)s->n_problems, &both) == TT_OK &&
-        tt__pair_expect(s, &both.copy) == TT_OK)
-        tt__pair_expect(s, &both.search);
-    tt__pair_close(&both);
+    if (tt__with_copy_plan(s, p, 1 / (double)s->n_problems, &both) == TT_OK &&
+        tt__with_copy_expect(s, &both.copy) == TT_OK)
+        tt__with_copy_expect(s, &both.search);
+    tt__with_copy_close(&both);
     s->presumed = false;
     tt__session_phase(s, "expect", p, &since_s);
 }
 
-bool tt__pair_foresee(tt__session *s, tt_ctx *ctx, const char *name, tt__gpu *gpu) {
+bool tt__with_copy_foresee(tt__session *s, tt_ctx *ctx, const char *name, tt__gpu *gpu) {
     if (!s->expected || !find_gpu(s, ctx, name))
         return false;
     *gpu = s->gpu;

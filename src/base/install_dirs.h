@@ -1,7 +1,7 @@
 /* Where the files are that come with tiletune: the worker, the scripts, and NVRTC if it was installed with
  * it. */
-#ifndef TT_BASE_PLACE_H
-#define TT_BASE_PLACE_H
+#ifndef TT_BASE_INSTALL_DIRS_H
+#define TT_BASE_INSTALL_DIRS_H
 
 #include "base/str.h"
 
@@ -9,7 +9,7 @@ enum { TT__PLACES = 4 };
 
 /* Appends folder `i` of TT__PLACES: that of this library or program, ../libexec/tiletune and
  * ../../libexec/tiletune from there, and where tiletune was installed. */
-void tt__place_folder(tt__str *out, int i);
+void tt__install_folder(tt__str *out, int i);
 
 /* $TILETUNE_WORKER if set, else `tiletune-worker` in the first folder that has it. TT_E_IO lists the places
  * that were tried. */

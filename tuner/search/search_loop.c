@@ -1,7 +1,7 @@
 /*
  * Keeps a search under way.
  */
-#include "tuner/search/underway.h"
+#include "tuner/search/search_loop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -182,20 +182,20 @@ static double finals_s(const tt__search *search) {
 
 /* The finals do not wait for requests that have not reached a GPU, unless there is no result or no default
  * (try_default). */
-static void set_end(tt__session *s, const tt__underway *u) {
+static void set_end(tt__session *s, const tt__search_loop *u) {
     const tt__search *search = u->search;
     const bool known = search->n_measured > 0 || search->best != TT__NOTHING,
                awaits_default = u->wants_default && search->known[0] == TT__PENDING;
     double end_s = INFINITY;
     if (!s->backend->ops->await_until)
         return;
-    if (u->stage != TT__UNDERWAY_OVER && known && !awaits_default)
+    if (u->stage != TT__SEARCH_OVER && known && !awaits_default)
         end_s = search->limits.deadline_s - finals_s(search);
     s->backend->ops->await_until(s->backend, end_s);
 }
 
 /* Is there time for one more trial, for those in flight if they are awaited, and for the finals? */
-static bool in_time(const tt__session *s, tt__search *search, const tt__underway *u) {
+static bool in_time(const tt__session *s, tt__search *search, const tt__search_loop *u) {
     if (isinf(search->limits.deadline_s))
         return true;
     if (search->n_measured + u->n_pending == 0 &&
@@ -221,7 +221,7 @@ static size_t n_kept(const tt__search *search) {
 }
 
 /* How many more trials the strategy may name. */
-static size_t nameable(const tt__search *search, const tt__underway *u) {
+static size_t nameable(const tt__search *search, const tt__search_loop *u) {
     size_t left = tt__search_left(search), taken = u->n_pending + n_kept(search),
            named = search->n_tried + u->n_pending;
     size_t round = u->until > named ? u->until - named : 0;
@@ -230,7 +230,7 @@ static size_t nameable(const tt__search *search, const tt__underway *u) {
 }
 
 /* Each GPU more has a trial, and the next one, in flight. Problems under way share the GPUs. */
-static size_t window(const tt__session *s, const tt__underway *u) {
+static size_t window(const tt__session *s, const tt__search_loop *u) {
     const tt__backend_ops *ops = s->backend->ops;
     const size_t one = tt__strategy_window(u->strategy, &u->view, u->search->n_tried,
                                            ops->compilers ? ops->compilers(s->backend) : 0),
@@ -239,7 +239,7 @@ static size_t window(const tt__session *s, const tt__underway *u) {
 }
 
 /* Submits configurations from the strategy while the backend has room and the strategy names any. */
-static tt_status refill(tt__session *s, tt__search *search, tt__underway *u) {
+static tt_status refill(tt__session *s, tt__search *search, tt__search_loop *u) {
     while (s->backend->ops->room(s->backend) > 0 && u->n_pending < window(s, u) && nameable(search, u) > 0 &&
            search->n_tried + u->n_pending < search->space.n) {
         int64_t i;
@@ -255,7 +255,7 @@ static tt_status refill(tt__session *s, tt__search *search, tt__underway *u) {
 }
 
 /* A budget is not over before the default has been tried. With a cost model, a better one comes first. */
-static tt_status try_default(tt__session *s, tt__search *search, tt__underway *u) {
+static tt_status try_default(tt__session *s, tt__search *search, tt__search_loop *u) {
     if (isinf(search->limits.deadline_s) || search->n_tried > 0 || search->space.n == 0 ||
         search->t->operation->moves)
         return TT_OK;
@@ -265,7 +265,7 @@ static tt_status try_default(tt__session *s, tt__search *search, tt__underway *u
 }
 
 /* The class of equal bits is known early, so that strategies look for it. */
-static tt_status try_anchor(tt__session *s, tt__search *search, tt__underway *u) {
+static tt_status try_anchor(tt__session *s, tt__search *search, tt__search_loop *u) {
     const int64_t anchor = tt__search_anchor(s, search);
     if (anchor == TT__NOTHING || search->known[anchor] != TT__UNTRIED)
         return TT_OK;
@@ -295,7 +295,7 @@ static const tt__strategy *choose(const tt__session *s, const tt__search *search
     return tt__search_wants_all(s, search) ? &tt__strategy_exhaustive : &tt__strategy_surrogate;
 }
 
-static void close_round(tt__underway *u) {
+static void close_round(tt__search_loop *u) {
     if (u->view.space)
         u->strategy->close(u->self);
     u->self = NULL;
@@ -305,7 +305,7 @@ static void close_round(tt__underway *u) {
 }
 
 /* Begins to search the space as it is now. */
-static tt_status open_round(tt__session *s, tt__underway *u) {
+static tt_status open_round(tt__session *s, tt__search_loop *u) {
     tt__search *search = u->search;
     const tt__elsewhere elsewhere = {s->store, &s->elsewhere, &s->gpu, &s->env, s->gpu_id, s->run_id};
     TT_TRY(tt__cost_model_open(&u->model, &search->space, &s->gpu, &search->problem, NULL));
@@ -327,7 +327,7 @@ static tt_status open_round(tt__session *s, tt__underway *u) {
 
 /* A sampled space is widened after each round, also if it has been tried whole. The next one begins when
  * there are half as many trials more. */
-static tt_status end_round(tt__session *s, tt__underway *u) {
+static tt_status end_round(tt__session *s, tt__search_loop *u) {
     tt__search *search = u->search;
     const bool reached = search->n_tried >= u->until;
     bool again = search->space.sampled && (reached || search->n_tried == search->space.n) &&
@@ -341,13 +341,13 @@ static tt_status end_round(tt__session *s, tt__underway *u) {
     }
     if (again)
         return open_round(s, u);
-    u->stage = TT__UNDERWAY_REST;
+    u->stage = TT__SEARCH_REST;
     return TT_OK;
 }
 
 /* Tries each template once that the strategy never named. All templates have then competed, and running the
  * same effort again measures nothing. */
-static tt_status try_the_rest(tt__session *s, tt__underway *u) {
+static tt_status try_the_rest(tt__session *s, tt__search_loop *u) {
     tt__search *search = u->search;
     while (u->rest < search->space.n && !search->cut && s->backend->ops->room(s->backend) > 0) {
         const size_t first = u->rest;
@@ -361,14 +361,14 @@ static tt_status try_the_rest(tt__session *s, tt__underway *u) {
         u->n_pending++;
     }
     if (u->n_pending == 0)
-        u->stage = TT__UNDERWAY_OVER;
+        u->stage = TT__SEARCH_OVER;
     return TT_OK;
 }
 
-tt_status tt__underway_feed(tt__session *s, tt__underway *u) {
+tt_status tt__search_loop_feed(tt__session *s, tt__search_loop *u) {
     tt__search *search = u->search;
-    while (u->stage != TT__UNDERWAY_OVER) {
-        if (u->stage == TT__UNDERWAY_REST) {
+    while (u->stage != TT__SEARCH_OVER) {
+        if (u->stage == TT__SEARCH_REST) {
             TT_TRY(try_the_rest(s, u));
         } else {
             TT_TRY(refill(s, search, u));
@@ -394,9 +394,9 @@ static tt_status check_size(const tt__search *search) {
         search->t->kernel, search->space.legal);
 }
 
-tt_status tt__underway_begin(tt__session *s, tt__search *search, const char *phase, tt__underway *out) {
+tt_status tt__search_loop_begin(tt__session *s, tt__search *search, const char *phase, tt__search_loop *out) {
     enum { FIRST_ROUND = 32 };
-    *out = (tt__underway){.search = search, .phase = phase, .stage = TT__UNDERWAY_OVER};
+    *out = (tt__search_loop){.search = search, .phase = phase, .stage = TT__SEARCH_OVER};
     TT_TRY(s->backend->ops->problem(s->backend, &search->problem, search->t));
     tt__search_progress(s, search, phase);
     if (tt__search_left(search) == 0)
@@ -404,17 +404,17 @@ tt_status tt__underway_begin(tt__session *s, tt__search *search, const char *pha
     TT_TRY(check_size(search));
     if (s->backend->ops->prepare)
         TT_TRY(s->backend->ops->prepare(s->backend)); /* in parallel with planning the search */
-    out->stage = TT__UNDERWAY_ROUND;
+    out->stage = TT__SEARCH_ROUND;
     out->strategy = choose(s, search);
     search->began_s = out->first_s = tt__now_s();
     out->until = !search->space.sampled          ? SIZE_MAX
                  : search->n_tried > FIRST_ROUND ? search->n_tried
                                                  : FIRST_ROUND;
     TT_TRY(open_round(s, out));
-    return tt__underway_feed(s, out);
+    return tt__search_loop_feed(s, out);
 }
 
-tt_status tt__underway_take(tt__session *s, tt__underway *u, size_t index, tt__trial *trial) {
+tt_status tt__search_loop_take(tt__session *s, tt__search_loop *u, size_t index, tt__trial *trial) {
     const bool is_first = u->search->n_measured == 0;
     TT_TRY(tt__search_take(s, u->search, index, trial));
     if (u->search->known[index] == TT__PENDING) /* requested again */
@@ -424,24 +424,24 @@ tt_status tt__underway_take(tt__session *s, tt__underway *u, size_t index, tt__t
         u->first_s = tt__now_s();
     tt__search_aim(u->search);
     tt__search_progress(s, u->search, u->phase);
-    return tt__underway_feed(s, u);
+    return tt__search_loop_feed(s, u);
 }
 
-void tt__underway_end(tt__underway *u) {
+void tt__search_loop_end(tt__search_loop *u) {
     close_round(u);
-    u->stage = TT__UNDERWAY_OVER;
+    u->stage = TT__SEARCH_OVER;
 }
 
 tt_status tt__search_run(tt__session *s, tt__search *search, const char *phase) {
-    tt__underway u;
+    tt__search_loop u;
     size_t id;
     tt__trial trial;
-    tt_status status = tt__underway_begin(s, search, phase, &u);
-    while (status == TT_OK && u.stage != TT__UNDERWAY_OVER) {
+    tt_status status = tt__search_loop_begin(s, search, phase, &u);
+    while (status == TT_OK && u.stage != TT__SEARCH_OVER) {
         status = s->backend->ops->wait(s->backend, &id, &trial);
         if (status == TT_OK)
-            status = tt__underway_take(s, &u, id % TT__LANE_TRIALS, &trial);
+            status = tt__search_loop_take(s, &u, id % TT__LANE_TRIALS, &trial);
     }
-    tt__underway_end(&u);
+    tt__search_loop_end(&u);
     return status;
 }

@@ -1,7 +1,7 @@
 /*
  * Cuts a line into words, items, names, numbers and expressions.
  */
-#include "kernel/annotation/reader.h"
+#include "kernel/annotation/words.h"
 
 #include <stdlib.h>
 #include <string.h>

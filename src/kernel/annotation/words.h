@@ -1,8 +1,8 @@
 /*
  * Shared by all functions that read `//@` lines: the current position, and how to cut up a line.
  */
-#ifndef TT_KERNEL_ANNOTATION_READER_H
-#define TT_KERNEL_ANNOTATION_READER_H
+#ifndef TT_KERNEL_ANNOTATION_WORDS_H
+#define TT_KERNEL_ANNOTATION_WORDS_H
 
 #include "kernel/model/template.h"
 
