@@ -175,7 +175,9 @@ static tt_status sample(kernels *all, tt_ctx *ctx, const tt__gpu *gpu, bool matr
     for (size_t i = first; i < all->n; i++) {
         bool is_known = all->items[i].times <= samples / RARE;
         for (size_t j = 0; j < n && !is_known; j++) /* of another GPU of the architecture */
-            is_known = strcmp(all->items[i].key, all->items[j].key) == 0;
+            is_known =
+                strcmp(all->items[i].key, all->items[j].key) == 0 &&
+                strcmp(all->items[i].build, all->items[j].build) == 0; /* it has `runtime` values, too */
         if (is_known)
             tt__str_free(&all->items[i].options);
         else
@@ -262,6 +264,7 @@ static tt_status compile_all(const kernels *all, const char *folder) {
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */
 
+/* Writes nothing of a kernel that could not be compiled. */
 static tt_status write_one(FILE *table, FILE *bytes, const kernel *k, const char *folder, size_t *at,
                            unsigned long *sum) {
     tt__str path = {0}, cubin = {0};
@@ -269,7 +272,7 @@ static tt_status write_one(FILE *table, FILE *bytes, const kernel *k, const char
     tt_status status;
     path_of(&path, folder, k);
     TT_GOTO(tt__str_check(&path));
-    if (access(path.text, F_OK) != 0) /* it could not be compiled */
+    if (access(path.text, F_OK) != 0)
         goto out;
     TT_GOTO(tt__read_file(&cubin, path.text));
     uLongf n = compressBound(cubin.len);
@@ -303,7 +306,9 @@ static tt_status write_all(const kernels *all, char **argv) {
             argv[2]);
     for (size_t i = 0; i < all->n; i++)
         TT_TRY(write_one(table, bytes, &all->items[i], argv[3], &at, &sum));
-    fprintf(table, "    {0},\n};\nconst size_t tt__n_shipped_cubins = %zu; /* the bytes: %08lx */\n", all->n,
+    fprintf(table,
+            "    {0},\n};\nconst size_t tt__n_shipped_cubins =\n"
+            "    sizeof tt__shipped_cubins / sizeof *tt__shipped_cubins - 1; /* the bytes: %08lx */\n",
             sum);
     if (fclose(table) || fclose(bytes))
         return tt__fail(TT_E_IO, "%s cannot be written", argv[1]);

@@ -63,8 +63,10 @@ _BLOCK, _POINTER = ffi.typeof("int64_t[]"), ffi.typeof("tt_permutation *")
 
 @functools.lru_cache(maxsize=4096)
 def problem_of(shape: "tuple[int, ...]", strides: "tuple[int, ...]", axes: "tuple[int, ...]", itemsize: int) -> "Permutation | None":
-    """None: the library refuses such arrays, which are empty, repeated, reversed, or overlap."""
+    """None: the library refuses such arrays, which are empty, repeated, reversed, or overlap; or the axes are not all of them."""
     rank, head = len(shape), lib.TT_PY_HEAD
+    if len(strides) != rank or sorted(axes) != list(range(rank)):  # C takes them as indexes
+        return None
     block = ffi.new(_BLOCK, head + 5 * rank)
     try:
         done = lib.tt_py_permutation(block, shape, strides, axes, rank, itemsize)

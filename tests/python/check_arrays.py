@@ -122,6 +122,8 @@ def check_permute():
     x = array(3, 10, 5, 14)
     for dims in ((0, 2, 1, 3), (3, 2, 1, 0), (-1, 0, 1, 2), (0, 1, 2, 3)):
         same(tiletune.permute(x, dims), x.numpy().transpose([d % 4 for d in dims]))
+    for axes in ((0, 5), (0,), (-1, 0), (0, 0)):  # PyTorch's operator gives them unchecked
+        assert _arrays.problem_of((2, 3), (3, 1), axes, 4) is None, axes
     raises(tiletune.InvalidError, "has each axis from 0 to 3 once", tiletune.permute, x, (0, 0, 1, 2))
     x, turned = array(*[2] * 17), range(17)[::-1]
     same(tiletune.permute(x, turned), x.numpy().transpose(turned))  # by the array's own library
