@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/read_file.h"
 #include "dispatch/collect.h"
 #include "dispatch/first_use.h"
 #include "dispatch/knowledge.h"
@@ -57,12 +58,16 @@ static tt_status open_default(tt_ctx *ctx) {
 
 static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
     tt__str path = {0};
+    bool is_database;
     if (opts->lock_file) {
         tt_status status = tt__store_open(&ctx->store, opts->lock_file, TT__STORE_READ_ONLY);
         tt__str_add_word(&path, opts->lock_file);
         if (status == TT_E_DB && access(opts->lock_file, F_OK) != 0 && errno == ENOENT)
             tt__fail(status, "%s: there is no such lock file: make it with \"tune lock --output %s\"",
                      opts->lock_file, tt__str_text(&path));
+        else if (status == TT_E_DB && tt__is_database(opts->lock_file, &is_database) == TT_OK && !is_database)
+            tt__fail(status, "%s: this is no lock file: \"tune lock --output FILE\" makes one",
+                     opts->lock_file);
         tt__str_free(&path);
         return status;
     }

@@ -115,6 +115,9 @@ assert "asked.jsonl is of version 2, and this tiletune knows 1: what it knows is
 write(HEADER)
 assert run("list", "--collected", "asked.jsonl").stdout == "asked.jsonl has no problem: all that was launched had an exact winner.\n"
 assert "is not a file of collected problems" in run("--collected", "saxpy.cu", code=2).stderr
+pathlib.Path("empty.jsonl").touch()
+for command in (("list",), ()):
+    assert "empty.jsonl has no problems that a program collected" in run(*command, "--collected", "empty.jsonl", code=2).stderr
 assert "No such file" in run("--collected", "missing.jsonl", code=1).stderr
 for more in (("--sizes", 64), ("--op", "copy"), ("--stale",), ("--shard", "1/2"), ("--problem", "n=3")):
     assert "the file names the problems" in run("--collected", "asked.jsonl", *more, code=2).stderr

@@ -40,10 +40,7 @@ static void about_opening(void **state) {
          "@/no.lock: there is no such lock file: make it with \"tune lock --output @/no.lock\""},
         {"@/a b.lock", 2, TT_E_DB,
          "@/a b.lock: there is no such lock file: make it with \"tune lock --output '@/a b.lock'\""},
-        {"@/text.db", 2, TT_E_DB,
-         "@/text.db: cannot open the store: this is not a tiletune store (not an SQLite database, or its "
-         "header is damaged). It is left as it is: move it away, or name another file (--db, "
-         "tt_open_opts.db_path)"},
+        {"@/text.db", 2, TT_E_DB, "@/text.db: this is no lock file: \"tune lock --output FILE\" makes one"},
         {"", 2, TT_E_INVALID, "the path of the store is empty: name a file (--db, tt_open_opts.db_path)"},
         {"", 0, TT_E_INVALID, "the path of the store is empty: name a file (--db, tt_open_opts.db_path)"},
         {"@/none/s.db", 0, TT_E_DB,

@@ -459,12 +459,14 @@ static void add_three(tt__str *out, const char *kernel, const char *what, const 
 
 static tt_status add_gpu(tt__str *out, const tt__exported *x) {
     const tt__candidate *c = &x->code.candidate;
-    const size_t start = out->len;
-    tt__str_addf(out, "/* %s", tt__str_text(&x->about));
-    TT_TRY(tt__str_check(out));
-    for (char *at = out->text + start + 2; (at = strstr(at, "*/"));)
+    tt__str about = {0};
+    tt__str_add(&about, tt__str_text(&x->about));
+    for (char *at = about.text; at && (at = strstr(at, "*/"));)
         *at = ' '; /* it must not end the comment */
-    tt__str_add(out, " */\n");
+    tt__str_addf(out, "/* %s */\n", tt__str_text(&about));
+    const tt_status status = tt__str_check(&about);
+    tt__str_free(&about);
+    TT_TRY(status);
     TT_TRY(add_macros(out, x));
     add_others(out, x);
     for (int i = 0; i < c->launch.n_passes; i++) {

@@ -147,6 +147,7 @@ static bool is_asked(const listing *l, const tt__gpu *gpu) {
 
 /* Those that the store does not replace. */
 static tt_status add_shipped_of(listing *l, const tt__gpu *gpu, tt__store *store) {
+    const size_t n_stale = l->n_stale;
     int64_t gpu_id = -1, problem_id = -1;
     if (store)
         TT_TRY(tt__store_known_gpu(store, gpu, &gpu_id));
@@ -161,6 +162,7 @@ static tt_status add_shipped_of(listing *l, const tt__gpu *gpu, tt__store *store
         if (!replaced)
             TT_TRY(on_winner(l, &tt__shipped[i]));
     }
+    l->n_stale = n_stale; /* `tune --stale` is for those in the store */
     return TT_OK;
 }
 

@@ -144,6 +144,11 @@ tt_status tt__asked_open(tt__asked_list *l, const tt__cli_args *args, bool new_s
         new_store && args->db && access(args->db, F_OK) != 0 && strcmp(args->db, ":memory:") != 0;
     *l = (tt__asked_list){0};
     TT_TRY(tt__collection_read(&l->file, args->collected, say_bad, (void *)args));
+    if (!l->file.n && !l->file.version)
+        return tt__fail(
+            TT_E_INVALID,
+            "%s has no problems that a program collected: TILETUNE_COLLECT=FILE makes such a file",
+            args->collected);
     if (l->file.version > TT__COLLECTED_VERSION && !args->quiet)
         tt__cli_say(stderr, "tune: %s is of version %d, and this tiletune knows %d: what it knows is used\n",
                     args->collected, l->file.version, TT__COLLECTED_VERSION);
