@@ -351,6 +351,22 @@ static void compares_times(void **state) {
     assert_has(&r, r.out, "\"problem\":\"n=64\"");
     assert_has(&r, r.out, "\"problem\":\"n=128\"");
     run_free(&r);
+    /* A problem that cannot be judged takes no verdict from another. */
+    fault_tune(&r, "", "judge %s %s --problem n=64 --problem n=900000000000", right, fault_path("mine.cu"));
+    assert_code(&r, 6);
+    assert_has(&r, r.out, "right, ");
+    assert_has(&r, r.out, ", n=64\n");
+    assert_has(&r, r.out, "cannot tell: they could not be judged: ");
+    run_free(&r);
+    fault_tune(&r, "", "--kernel %s --problem n=64 --db %s --quiet", right, fault_path("w.db"));
+    assert_code(&r, 0);
+    run_free(&r);
+    fault_tune(&r, "", "judge %s %s --against winner --db %s --problem n=64 --problem n=128", right,
+               fault_path("mine.cu"), fault_path("w.db"));
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "the store has no winner of ");
+    assert_string_equal(r.out, "");
+    run_free(&r);
 }
 
 static void refuses_what_is_no_candidate(void **state) {
