@@ -336,9 +336,11 @@ typedef enum refusal { NOTHING, HOST_FUNCTION, LACKING, OTHER } refusal;
 
 /* Is the first error one of a text that lacks a name, or a part of a definition? */
 static bool lacks_something(const char *log) {
-    static const char *const words[] = {"undefined",  "no instance",    "no member",        "no operator",
-                                        "expected a", "incomplete",     "no storage class", "no suitable",
-                                        "is not a",   "must be a class"};
+    static const char *const words[] = {"undefined",        "no instance",          "no member",
+                                        "no operator",      "expected a",           "incomplete",
+                                        "no storage class", "no suitable",          "is not a",
+                                        "must be a class",  "directive is missing", "is inaccessible",
+                                        "storage class may"};
     const char *error = first_error(log), *end = error + strcspn(error, "\n");
     bool yes = false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {

@@ -46,10 +46,23 @@ static int by_place(const void *a, const void *b) {
     return (x->at > y->at) - (x->at < y->at);
 }
 
+/* Lines stay lines, so that errors name the right ones. Directives stay, too, except one that begins the
+ * text. */
+static void write_blank(tt__str *out, const char *from, const char *to) {
+    bool comment = false, stays = false;
+    for (const char *at = from; at < to; at++) {
+        if (at > from + 1 && at[-1] == '\n')
+            stays = comment ? stays : (stays && at[-2] == '\\') || at[strspn(at, " \t")] == '#';
+        if (at + 1 < to && at[0] == (comment ? '*' : '/') && at[1] == (comment ? '/' : '*'))
+            comment = !comment;
+        tt__str_addn(out, stays || *at == '\n' ? at : " ", 1);
+    }
+}
+
 /* Changes inside of others are left out. */
 static void write_changed(tt__str *out, const changes *c) {
     const char *at = c->source;
-    if (c->n_edits)
+    if (c->n_edits > 1)
         qsort(c->edits, c->n_edits, sizeof *c->edits, by_place);
     for (size_t i = 0; i < c->n_edits; i++) {
         const edit *e = &c->edits[i];
@@ -57,10 +70,8 @@ static void write_changed(tt__str *out, const changes *c) {
         if (from < at)
             continue;
         tt__str_addn(out, at, (size_t)(from - at));
-        if (e->text)
-            tt__str_addn(out, e->text, e->n_text);
-        for (size_t k = 0; k < e->n && !e->text; k++)
-            tt__str_add(out, from[k] == '\n' ? "\n" : " ");
+        tt__str_addn(out, e->text, e->n_text);
+        write_blank(out, from, from + (e->text ? 0 : e->n));
         at = from + e->n;
     }
     tt__str_add(out, at);
@@ -626,7 +637,10 @@ static tt_status find_parts(parts *p) {
             break;
         const bool function = ends_parameters(start, close);
         const bool type = has_word(start, at, "class") || has_word(start, at, "struct");
-        const bool scope = type || has_word(start, at, "namespace") || has_word(start, at, "extern");
+        size_t n_last = 0;
+        const char *last =
+            word_before(start, at, &n_last); /* in `extern "C" {`, where bare code has no text */
+        const bool scope = type || has_word(start, at, "namespace") || tt__word_is(last, n_last, "extern");
         const bool device = has_any(start, at, of_device, TT__COUNT(of_device));
         if (function && !(device && (p->pastes || at < members)))
             TT_TRY(add_function(p, start, at, end, at < members));

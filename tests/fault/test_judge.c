@@ -358,6 +358,19 @@ static void compares_times(void **state) {
     assert_has(&r, r.out, ", n=64\n");
     assert_has(&r, r.out, "cannot tell: they could not be judged: ");
     run_free(&r);
+    write_reference("f32", "", "if (n == 64) y[i] = 2 * x[i];");
+    write_plain("mine.cu", "f32", "", "if (i < n && n == 64) y[i] = 2 * x[i];");
+    fault_tune(&r, "", "judge %s %s --problem n=64 --problem n=128", right, fault_path("mine.cu"));
+    assert_code(&r, 6);
+    assert_has(&r, r.out, ", n=64\n");
+    assert_has(&r, r.out, "cannot tell: they could not be judged: the reference ");
+    run_free(&r);
+    /* A neighbouring size at which the right result shows nothing says nothing about this one. */
+    write_reference("f32", "", "y[i] = n % 2 ? x[i] : 0;");
+    write_plain("mine.cu", "f32", "", "if (i < n) y[i] = n % 2 ? x[i] : 0;");
+    expect(0, "mine.cu: faster: right, ", "");
+    write_reference("f32", "", "y[i] = 2 * x[i];");
+    write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 2 * x[i];");
     fault_tune(&r, "", "--kernel %s --problem n=64 --db %s --quiet", right, fault_path("w.db"));
     assert_code(&r, 0);
     run_free(&r);

@@ -148,7 +148,8 @@ static void tells_what_is_unused(void **state) {
         {"//@ buffer z f32 4 inout\n//@ swap x z\n//@ repeat FOO\nvoid k();", ""},
         {"void e(float **x); void k(float *x) { float **y = FOO; }", ""},
         {"void k(float *const __restrict__ *x) { FOO; }",
-         "k takes a pointer to pointers, and no buffer holds addresses: put the pointers in a struct of `args`"},
+         "k takes a pointer to pointers, and no buffer holds addresses: put the pointers in a struct of "
+         "`args`"},
         {"//@ buffer z f32 4 in\n//@ data d\n//@ block 1\n//@ grid 1\n//@ args z\nvoid k() { FOO; }\n"
          "void e() { FOO; } void d() { \"FOO\"; /* FOO */ }",
          ""},
@@ -185,6 +186,9 @@ static void refuses_data_that_depend_on_parameters(void **state) {
         const char *lines, *says;
     } cases[] = {
         {"//@ buffer z f32 4 in\n//@ data d\n//@ block FOO\n//@ grid FOO\n//@ args z, i32 4", ""},
+        {"//@ problem n 4\n//@ let m 2 * n\n//@ buffer z f32 m in\n//@ data d\n//@ block 1\n//@ grid 1\n//@ "
+         "args z",
+         ""},
         {"//@ buffer z f32 4 in\n//@ data d\n//@ block 1\n//@ grid 1\n//@ args z, i32 FOO",
          "t.cu:12:17: `data` is made once, with the default configuration, and cannot depend on the "
          "parameter FOO: "

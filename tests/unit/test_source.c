@@ -129,6 +129,11 @@ static void functions_of_the_host_go(void **state) {
     } cases[] = {
         {"enum { a };\nint main() {\n  if (1) {}\n}\nenum { b };",
          "enum { a };\n            \n           \n \nenum { b };"},
+        {"int main() {\n#define FAST 1 \\\n + 1\n  /*\n# */ if (1) {}\n}\nenum { b };",
+         "            \n#define FAST 1 \\\n + 1\n    \n              \n \nenum { b };"},
+        {"int main() {\n # if V\nexit(1); }\n#else\n}\n#endif\nenum { b };",
+         "            \n # if V\n          \n#else\n}\n#endif\nenum { b };"},
+        {"extern \"C\" __device__ float f(float x) noexcept { return x * 3; }", NULL},
         {"void run(float *p) { k<<<1, 2>>>(p); } enum { a };",
          "                                       enum { a };"},
         {"void c() { k << <1, 2>> >(1 << 2); }", " "},

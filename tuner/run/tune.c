@@ -408,6 +408,7 @@ static tt_status tune_all(tuning *t) {
     tt__session *s = &t->s;
     tt_result *results = t->results + t->report->n_results;
     size_t without = 0;
+    memset(results, 0, s->n_problems * sizeof *results); /* a kind of GPU that was lost may have left some */
     tt_status status = tt__driver_run(s, t->question, results);
     t->report->n_results += s->n_ended;
     if (status == TT_OK && !t->question && !s->opts->replay && !s->call->stored && !s->call->part.of)

@@ -535,7 +535,7 @@ static tt_status check_data(const tt__template *t) {
     const tt__aside *data = &t->own->asides[TT__DATA];
     for (size_t i = 0; i < t->own->n_operands; i++) {
         const tt__operand *o = &t->own->operands[i];
-        if (o->filled && o->by_config)
+        if (o->filled && o->count.uses)
             return tt__template_fail(t->path, o->count.line, o->count.column,
                                      "the length of %s depends on a parameter, and a `data` kernel fills one "
                                      "length: give it the largest",

@@ -212,6 +212,8 @@ typedef struct contest {
     const tt__template *templates[2];
     tt__trial base, candidate; /* of the finals, else of the screening */
     bool base_there, candidate_there, done;
+    bool nothing; /* a kernel that computes nothing may pass */
+    tt__str *notes;
     int64_t run_id;
 } contest;
 
@@ -266,6 +268,7 @@ static tt_status after(void *user, tt__session *s, tt__search *copy, const tt__s
     c->done = true;
     TT_TRY(
         tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_FINAL, take_final, c));
+    c->nothing = strstr(tt__str_text(c->notes), TT__NOTHING_PASSES) != NULL; /* not near it */
     const bool passed = c->base_there && c->base.status == TT__TRIAL_OK && c->candidate_there &&
                         c->candidate.status == TT__TRIAL_OK;
     return passed ? try_near(c, s, &search->problem) : TT_OK;
@@ -289,10 +292,10 @@ static int should_stop(void *user) {
 }
 
 static tt_status hold(contest *c, judge *j, tt_ctx *ctx, const tt_tune_opts *opts, tt__template *candidate,
-                      const tt__problem *p, tt__str *notes) {
+                      const tt__problem *p) {
     tt__template *both[] = {j->base, candidate};
     const tt__template_set set = {.n = 2, .items = both};
-    messages m = {opts, notes};
+    messages m = {opts, c->notes};
     tt_tune_opts own = *opts;
     tt_report *report = NULL;
     c->templates[0] = j->base;
@@ -333,26 +336,25 @@ static void compare(judgement *out, const contest *c) {
 }
 
 /* Does nothing after this failure have a verdict, either? All others are of this contest: a reference that
- * hangs, memory that is short. */
-static bool ends_all(tt_status status) {
-    return status == TT_E_INTERRUPTED || status == TT_E_INVALID || status == TT_E_NO_DRIVER ||
+ * hangs, memory that is short. So is what is invalid for one problem; with the first it may be so for all. */
+static bool ends_all(const judge *j, tt_status status) {
+    return status == TT_E_INTERRUPTED || (status == TT_E_INVALID && j->n == 0) || status == TT_E_NO_DRIVER ||
            status == TT_E_NO_DEVICE || status == TT_E_NO_NVRTC;
 }
 
 static tt_status judge_one(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_opts *opts,
                            tt__template *candidate, const tt__problem *p) {
-    contest c = {.out = out};
     tt__str notes = {0};
+    contest c = {.out = out, .notes = &notes};
     tt__problem_text(out->problem, p);
-    tt_status status = hold(&c, j, ctx, opts, candidate, p, &notes);
-    const char *nothing = strstr(tt__str_text(&notes), TT__NOTHING_PASSES);
+    tt_status status = hold(&c, j, ctx, opts, candidate, p);
     out->code = EXIT_UNKNOWN;
     if (status == TT_E_NO_WINNER ||
         (status == TT_OK && (!c.done || !c.base_there || c.base.status != TT__TRIAL_OK))) {
         tt__format(out->reason, sizeof out->reason, "%s itself fails: %s", j->base->path,
                    c.done && *c.base.reason ? c.base.reason : tt_last_error());
         status = TT_OK;
-    } else if (status != TT_OK && !ends_all(status)) {
+    } else if (status != TT_OK && !ends_all(j, status)) {
         tt__format(out->reason, sizeof out->reason, "they could not be judged: %s", tt_last_error());
         status = TT_OK;
     } else if (status == TT_OK && !c.candidate_there) {
@@ -361,7 +363,7 @@ static tt_status judge_one(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_
         out->code = EXIT_WRONG;
         out->status = c.candidate.status;
         tt__copy(out->reason, sizeof out->reason, c.candidate.reason);
-    } else if (status == TT_OK && nothing) {
+    } else if (status == TT_OK && c.nothing) {
         tt__copy(out->reason, sizeof out->reason, "the right result shows nothing: " TT__NOTHING_PASSES);
     } else if (status == TT_OK) {
         compare(out, &c);
