@@ -243,6 +243,7 @@ static void says_what_ran_out(void **state) {
     expect_in_shell(4, "File too large", "ulimit -f 8; $TUNE merge %s/f.db $TT_RECORDING");
     expect_in_shell(0, "", "env -u HOME -u XDG_DATA_HOME $TUNE best --gpu H200 --size 4096");
     expect_in_shell(2, "HOME is not set", "env -u HOME -u XDG_DATA_HOME $TUNE list");
+    expect_in_shell(0, "", "env -u HOME -u XDG_DATA_HOME $TUNE list --gpu H200");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, enter, run_leave)

@@ -282,10 +282,13 @@ static tt_status find_gpu(tt__store *store, const char *name, tt__gpu *gpu, int6
 /* Collects winners, then rules. A missing store has none. */
 static tt_status collect(listing *l, const tt__cli_args *args) {
     tt__store *store = NULL;
+    tt__str path = {0};
     tt__gpu gpu;
     int64_t gpu_id = 0;
     tt_status status = TT_OK;
     tt__json_open(&l->out, "winners", '[');
+    if (!args->gpu) /* else it may be asked for what comes with tiletune, which needs no place for a store */
+        TT_GOTO(tt__cli_store_path(&path, args));
     if (!tt__cli_storeless(args))
         TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
@@ -308,6 +311,7 @@ static tt_status collect(listing *l, const tt__cli_args *args) {
 out:
     tt__stale_close(&l->judge);
     tt__store_close(&store);
+    tt__str_free(&path);
     return status;
 }
 
