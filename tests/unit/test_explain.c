@@ -242,6 +242,28 @@ static void test_certain(void **state) {
     assert_int_equal(n, 0);
 }
 
+/* What takes as long as the copy of its bytes has no access pattern to mend, whatever its loads look like. */
+static void try_as_fast_as_copy(const planted *p, void *user) {
+    tt__explain_facts facts = p->facts;
+    if (strcmp(p->name, "uncoalesced_reads") != 0)
+        return;
+    ++*(int *)user;
+    facts.time_us = 1.04 * facts.moved_bytes / facts.copy_gbps / 1e3;
+    set(&facts, "gpu__time_duration.sum", facts.time_us * 1e3);
+    facts.counted.values[TT__C_DRAM_READ] = facts.copy_dram_gbps * facts.time_us * 1e3;
+    facts.counted.values[TT__C_DRAM_WRITTEN] = 0;
+    assert_string_equal(first_named(&facts), "memory_bound");
+    facts.time_us *= 1.2; /* there is something to save */
+    assert_string_equal(first_named(&facts), "uncoalesced_reads");
+}
+
+static void test_as_fast_as_copy(void **state) {
+    int n = 0;
+    (void)state;
+    for_each(try_as_fast_as_copy, &n);
+    assert_true(n > 0);
+}
+
 /* Conversions of half precision multiply, too. What is nearly as fast as a copy is no matrix product. */
 static void try_conversion(const planted *p, void *user) {
     tt__explain_facts facts = p->facts;
@@ -567,6 +589,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_with_counters),
         cmocka_unit_test(test_certain),
+        cmocka_unit_test(test_as_fast_as_copy),
         cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_without_counters),
         cmocka_unit_test(test_missing),

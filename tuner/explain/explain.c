@@ -310,12 +310,14 @@ static const struct {
 /* Adds the counter that got worse most, if one did by 3 %. */
 static void add_mover(tt__str *out, const tt__explain_facts *winner, const tt__explain_facts *other) {
     static const double least = 0.03;
+    const bool uses_shared = winner->counted.sass.shared > 0 || other->counted.sass.shared > 0;
     double most = 0, change = 0;
     const char *words = NULL;
     for (size_t i = 0; i < sizeof movers / sizeof *movers; i++) {
         double w = value(winner, movers[i].a, movers[i].b), o = value(other, movers[i].a, movers[i].b);
         double worse = log((o + 1e-9) / (w + 1e-9)) * (movers[i].good ? -1 : 1);
-        if (!(w > 0) || !isfinite(worse) || worse <= most)
+        if (!(w > 0) || !isfinite(worse) || worse <= most ||
+            (movers[i].a == TT__C_SHARED_WAVEFRONTS && !uses_shared)) /* loads and stores count there, too */
             continue;
         most = worse;
         change = o / w - 1;

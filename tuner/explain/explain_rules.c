@@ -33,9 +33,16 @@ static double idle(const tt__explain_facts *f) {
     return tt__m_clamp(1 - fmax(tt__m_memory_use(f), issue_use(f)));
 }
 
+/* It takes as long as the copy of its bytes, and memory is as busy. No better access can save a tenth. */
+static bool is_as_fast_as_copy(const tt__explain_facts *f) {
+    return tt__m_copies(f) > 0.9 && tt__m_copies(f) < 1.1 && tt__m_dram_use(f) > 0.9;
+}
+
 /* How much memory matters for the time. */
 static double memory_matters(const tt__explain_facts *f) {
-    return fmax(tt__m_memory_use(f), waits_for_memory(f) * tt__m_clamp(1 - issue_use(f)));
+    return is_as_fast_as_copy(f)
+               ? 0
+               : fmax(tt__m_memory_use(f), waits_for_memory(f) * tt__m_clamp(1 - issue_use(f)));
 }
 
 /* The same for memory beyond the L2 cache. */
