@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the tables of bench/results/*.json: scripts/performance.py [--check]
 
-bench/results/peers-GPU.md has everything that was measured on a GPU. docs/performance.md gets the targets, and a selection
-of cases, of all GPUs side by side. Of each GPU the newest file of bench-peers counts, and of bench/counters.py and
+bench/results/peers-GPU.md has everything that was measured on a GPU. docs/performance.md gets the targets that are missed, and a
+selection of cases, of all GPUs side by side. Of each GPU the newest file of bench-peers counts, and of bench/counters.py and
 bench/pytorch.py if there is one. --check writes nothing, and exits 1 if a page is out of date.
 """
 import argparse
@@ -332,8 +332,8 @@ def caption(r, narrow, torch):
 
 
 def beside(runs):
-    """The targets, a column for each GPU; what is missed is bold and says at which case. A row is relative to the tuned copy
-    unless it names something else."""
+    """The targets that a GPU misses, or has no figure for, a column for each GPU; what is missed is bold and says at which case.
+    A row is relative to the tuned copy unless it names something else."""
     columns = []
     for r in runs:
         cells = {}
@@ -348,7 +348,11 @@ def beside(runs):
         columns.append(cells)
     heads = [short(r["gpu"]["name"]).upper() for r in runs]
     keys = list(dict.fromkeys(key for cells in columns for key in cells))
-    yield from table(["case", "target", *heads], [[*key, *(c.get(key, "-") for c in columns)] for key in keys])
+    rows = [[*key, *(c.get(key, "-") for c in columns)] for key in keys]
+    missed = [row for row in rows if not all(cell[0].isdigit() for cell in row[2:])]
+    yield f"Of {len(rows)} targets, {len(rows) - len(missed)} are met on each GPU. The others:"
+    yield ""
+    yield from table(["case", "target", *heads], missed)
 
 
 def shown_row(name, runs, torches):

@@ -74,13 +74,15 @@ assert performance.newest(runs, "bench-peers")["a GPU"]["date"] == "2026-01"
 assert performance.newest(runs, "bench-peers", narrow=True)["a GPU"]["date"] == "2026-03"
 assert performance.newest(runs[2:], "bench-peers") == {}
 
-# GPUs side by side: what is missed is bold and says where; what a GPU has not measured is a dash.
+# GPUs side by side: what is missed is bold and says where; what a GPU has not measured is a dash. What all meet is counted.
 assert [performance.short(gpu) for gpu in ("NVIDIA H200", "NVIDIA H100 80GB HBM3", "a GPU")] == ["h200", "h100", "a-gpu"]
 first = {"gpu": {"name": "NVIDIA H200"}, "cases": [faster], "cutensor": "2.8.0"}
 second = {"gpu": {"name": "NVIDIA H100"}, "cases": [dict(alike, name="4 B 1024 x 1024")]}
 text = "\n".join(performance.beside([first, second]))
 assert "| 4 bytes, 256 MB and more | 0.975 | **0.970** (faster) | 0.990 |" in text, text
-assert ", beside the mirrored copy | 1 | 1.020 | 1.020 |" in text, text
+assert "mirrored" not in text, text
+rows = sum(1 for line in text.splitlines() if line.startswith("| ")) - 1  # without the head
+assert text.startswith(f"Of {rows + 1} targets, 1 are met"), text
 torch = {"cases": [{"name": "4 B 1024 x 1024", "regimes": {"cold": {"contiguous": {"gbps": 0.25}}}}]}
 row = performance.shown_row("4 B 1024 x 1024", [first, second], [None, torch])
 assert row == ["4 B 1024 x 1024", "-", "-", "-", "-", "-", "10.0", "0.990", "-", "4.00"], row
