@@ -12,7 +12,7 @@
 #include "bench/strategies.h"
 #include "kernel/load/builtin.h"
 #include "tuner/measure/stats.h"
-#include "tuner/strategy/surrogate.h"
+#include "tuner/strategy/strategy.h"
 
 /* Goals: the fastest's time over a configuration's. */
 static const double near = 0.95, goal = 0.99;

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "search_fixture.h"
-#include "tuner/strategy/surrogate.h"
+#include "tuner/strategy/strategy.h"
 
 /* Known configurations are not compiled for the sake of others. */
 static void test_goes_on_with_the_rest(void **state) {

@@ -7,7 +7,7 @@
 #include "race_fixture.h"
 #include "tuner/finals/finals.h"
 #include "tuner/search/with_copy.h"
-#include "tuner/strategy/surrogate.h"
+#include "tuner/strategy/strategy.h"
 
 /* A budget that turns out to be too short when all has been asked for has cut nothing. */
 static void test_all_of_it_in_time(void **state) {

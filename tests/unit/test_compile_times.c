@@ -4,7 +4,7 @@
 #include "kernel/space/operation.h"
 #include "kernel/space/space.h"
 #include "space_fixture.h"
-#include "tuner/strategy/surrogate.h"
+#include "tuner/strategy/strategy.h"
 
 static const char loops[] =
     "kernel loops\nproblem n 4096\nbuffer x f32 n inout\nparam UNROLL 1 2 4 8 16\n"

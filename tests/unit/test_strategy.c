@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "course_fixture.h"
-#include "tuner/strategy/surrogate.h"
+#include "tuner/strategy/strategy.h"
 
 static const char plain[] =
     "kernel plain\nop transpose\nparam A 1 2 4\nblock 128\ngrid rows\nargs dst, src\ndefault A=1\n";

@@ -2,7 +2,7 @@
  * What the default strategy names first: what needs no compile, what is near the best, each template once.
  */
 #include "course_fixture.h"
-#include "tuner/strategy/surrogate.h"
+#include "tuner/strategy/strategy.h"
 
 enum { FAVOURITES = 38 };
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/space.h"
-#include "tuner/strategy/surrogate.h"
+#include "tuner/strategy/strategy.h"
 
 /* ---- What is known before the first trial ----------------------------------------------------------------
  */

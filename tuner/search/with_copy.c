@@ -12,7 +12,7 @@
 #include "kernel/space/operation.h"
 #include "tuner/measure/energy.h"
 #include "tuner/search/search_loop.h"
-#include "tuner/strategy/surrogate.h"
+#include "tuner/strategy/strategy.h"
 
 static tt__limits limits_of(const tt__session *s, double share) {
     tt__limits limits = tt__limits_of(s->opts, s->end_s, share);

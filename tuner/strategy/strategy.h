@@ -40,11 +40,11 @@ typedef struct tt__strategy {
 extern const tt__strategy tt__strategy_exhaustive;
 /* Everything, in random order, as a baseline for the others. */
 extern const tt__strategy tt__strategy_random;
+/* The largest expected improvement, by a Gaussian process over the cost model. This is the default. */
+extern const tt__strategy tt__strategy_surrogate;
 /* The best by the model's costs, corrected for each parameter. It leaves out what cannot win. */
 extern const tt__strategy tt__strategy_model;
 
-/* Does a cost model predict times? */
-bool tt__strategy_modelled(const tt__view *view);
 /* How many trials to have in flight, where so many processes compile at once. With a cost model, the more
  * trials there are, the less one more changes the next choice. Without, each result may change it much. */
 size_t tt__strategy_window(const tt__strategy *s, const tt__view *view, size_t n_tried, size_t n_compilers);
@@ -54,24 +54,16 @@ tt_status tt__strategy_find(const tt__strategy **out, const char *name);
 /* Strategy n; NULL after the last. */
 const tt__strategy *tt__strategy_at(size_t n);
 
-/* ---- What strategies share ---- */
-
-/* Was it tried, with a time? */
-bool tt__strategy_passed(const tt__view *view, size_t index);
 /* Lists up to `most` of the fastest so far, fastest first, and returns their number. `out` has room for one
  * more. */
 size_t tt__strategy_leaders(size_t *out, size_t most, const tt__view *view);
-/* The fastest so far, or TT__NOTHING. */
-int64_t tt__strategy_fastest(const tt__view *view);
-/* The chance of each configuration to pass: the smallest share that passed among those with its template or
- * one of its values. A failure is used for nothing else. */
-void tt__strategy_odds(double *odds, const tt__view *view);
 /* Lists the untried indices, fastest by the model first. *out has n items; free it, also after a failure. */
 tt_status tt__strategy_rank(size_t **out, size_t *n, const tt__space *space, const tt__known *known,
                             const tt__cost_model *model);
-/* A random untried index, with equal chances; TT__NOTHING if there is none. */
-int64_t tt__strategy_any(const tt__view *view, uint64_t *random);
-/* The next untried start from *at on; TT__NOTHING if there is none. *at moves after it. */
-int64_t tt__strategy_warm_start(const tt__view *view, size_t *at);
+
+/* How long configurations compile, for searches that have a time limit: predicts the seconds for each of the
+ * space, learnt from the trials of the search. Before there are trials with a compile time, small numbers
+ * count as faster. */
+tt_status tt__compile_times(double *seconds, const tt__view *view);
 
 #endif
