@@ -395,7 +395,7 @@ void tt__cupti_close(tt__cupti **at) {
 /* ---- Counting -------------------------------------------------------------------------------------------
  */
 
-tt_status tt__cupti_start(tt__cupti *c) {
+static tt_status start(tt__cupti *c) {
     TT_TRY(CALL(data_clear, data_clear, NULL, c->profiler, c->data_size, c->data));
     set_config s = {.size = SIZE_TO(set_config, level),
                     .profiler = c->profiler,
@@ -411,20 +411,27 @@ tt_status tt__cupti_start(tt__cupti *c) {
     return called(cupti.set_config(&s), "set_config");
 }
 
-tt_status tt__cupti_begin(tt__cupti *c) {
+typedef struct counted {
+    tt__cupti *cupti;
+    bool more; /* are counters left? */
+} counted;
+
+static tt_status begin_range(void *range) {
+    tt__cupti *c = ((counted *)range)->cupti;
     TT_TRY(CALL(begin, only_profiler, NULL, c->profiler));
     return CALL(push_range, push_range, NULL, c->profiler, "launch");
 }
 
-tt_status tt__cupti_end(tt__cupti *c, bool *more) {
-    stop s = {.size = SIZE_TO(stop, complete), .profiler = c->profiler};
-    TT_TRY(CALL(pop_range, only_profiler, NULL, c->profiler));
+static tt_status end_range(void *range) {
+    counted *r = range;
+    stop s = {.size = SIZE_TO(stop, complete), .profiler = r->cupti->profiler};
+    TT_TRY(CALL(pop_range, only_profiler, NULL, r->cupti->profiler));
     TT_TRY(called(cupti.stop(&s), "stop"));
-    *more = !s.complete;
+    r->more = !s.complete;
     return TT_OK;
 }
 
-tt_status tt__cupti_read(tt__cupti *c, double *values) {
+static tt_status read_values(tt__cupti *c, double *values) {
     TT_TRY(CALL(decode, decode, NULL, c->profiler, 0));
     for (size_t i = 0; i < c->n; i++)
         values[i] = (double)NAN;
@@ -437,4 +444,15 @@ tt_status tt__cupti_read(tt__cupti *c, double *values) {
         values[c->places[i]] = known[i];
     free(known);
     return status;
+}
+
+tt_status tt__cupti_count(tt__cupti *c, double *values, int *n_replays, int most, tt__cupti_launch_fn launch,
+                          void *user) {
+    counted r = {c, true};
+    TT_TRY(start(c));
+    for (int i = 1; r.more && i <= most; i++) {
+        TT_TRY(launch(user, begin_range, end_range, &r));
+        *n_replays = i;
+    }
+    return read_values(c, values);
 }

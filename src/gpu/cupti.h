@@ -1,8 +1,7 @@
 /*
  * Hardware counters of launches, by CUPTI's range profiler (CUDA 12.6 and newer), loaded at run time if it is
- * installed. All launches between a begin and its end are one range. They are repeated until all counters
- * were read, because the hardware has room for a few at a time. Use it in one thread, with the context
- * current.
+ * installed. A launch is repeated until all counters were read, because the hardware has room for a few at a
+ * time. Use it in one thread, with the context current.
  */
 #ifndef TT_GPU_CUPTI_H
 #define TT_GPU_CUPTI_H
@@ -17,12 +16,12 @@ tt_status tt__cupti_open(tt__cupti **out, CUcontext context, int ordinal, const 
                          size_t n);
 void tt__cupti_close(tt__cupti **c);
 
-/* Starts a new range. Then repeat tt__cupti_begin, the launches, and tt__cupti_end, until *more is false. The
- * launches must have the same effect each time. */
-tt_status tt__cupti_start(tt__cupti *c);
-tt_status tt__cupti_begin(tt__cupti *c);
-tt_status tt__cupti_end(tt__cupti *c, bool *more);
-/* Reads the values of the range, in the order of the metrics; NaN: unknown. */
-tt_status tt__cupti_read(tt__cupti *c, double *values);
+/* Launches once, between `begin` and `end`, which take `range`. It has the same effect each time. */
+typedef tt_status (*tt__cupti_launch_fn)(void *user, tt_status (*begin)(void *range),
+                                         tt_status (*end)(void *range), void *range);
+/* Launches until all counters were read, but at most `most` times, and gives the values in the order of the
+ * metrics; NaN: unknown. *n_replays counts the launches. */
+tt_status tt__cupti_count(tt__cupti *c, double *values, int *n_replays, int most, tt__cupti_launch_fn launch,
+                          void *user);
 
 #endif

@@ -392,18 +392,15 @@ static tt_status end_profile(void *user) {
     return cu->cuProfilerStop ? tt__cu_check(cu->cuProfilerStop(), "cuProfilerStop") : TT_OK;
 }
 
-typedef struct range {
-    tt__cupti *cupti;
-    bool more;
-} range;
+typedef struct counted {
+    tt__bench_pool *pool;
+    const tt__timed *thing;
+} counted;
 
-static tt_status begin_range(void *user) {
-    return tt__cupti_begin(((range *)user)->cupti);
-}
-
-static tt_status end_range(void *user) {
-    range *r = user;
-    return tt__cupti_end(r->cupti, &r->more);
+static tt_status launch_counted(void *user, tt_status (*begin)(void *), tt_status (*end)(void *),
+                                void *range) {
+    const counted *c = user;
+    return tt__pool_launch(c->pool, c->thing, &(tt__around){begin, end, range});
 }
 
 static tt_status read_counters(tt__counted *out, tt__counting *c, tt__bench_pool *pool,
@@ -415,13 +412,8 @@ static tt_status read_counters(tt__counted *out, tt__counting *c, tt__bench_pool
     TT_TRY(tt__cu_check(pool->cu->cuCtxGetCurrent(&context), "cuCtxGetCurrent"));
     if (!c->cupti)
         TT_TRY(tt__cupti_open(&c->cupti, context, c->ordinal, tt__counter_metrics, TT__COUNTER_COUNT));
-    range r = {c->cupti, true};
-    TT_TRY(tt__cupti_start(c->cupti));
-    for (int i = 1; r.more && i <= REPLAYS_MAX; i++) {
-        TT_TRY(tt__pool_launch(pool, thing, &(tt__around){begin_range, end_range, &r}));
-        out->n_replays = i;
-    }
-    return tt__cupti_read(c->cupti, out->values);
+    return tt__cupti_count(c->cupti, out->values, &out->n_replays, REPLAYS_MAX, launch_counted,
+                           &(counted){pool, thing});
 }
 
 static int local_bytes(const tt__driver *cu, const tt__kernel *kernel) {
