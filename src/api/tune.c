@@ -54,6 +54,20 @@ static tt_status take_problems(questions *out, tt_ctx *ctx, const tt_problem *pr
     return TT_OK;
 }
 
+/* TT_E_INVALID: a name in `only` is no template of the set. */
+static tt_status check_only(const tt__template_set *set, const char *const *only, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        tt__suggest near = tt__suggest_for(only[i], strlen(only[i]));
+        if (tt__template_set_find(set, only[i]))
+            continue;
+        for (size_t k = 0; k < set->n; k++)
+            tt__suggest_try(&near, set->items[k]->kernel);
+        return tt__fail(TT_E_INVALID, "there is no kernel template %s%s; \"tune doctor\" lists them", only[i],
+                        tt__suggest_text(&near));
+    }
+    return TT_OK;
+}
+
 /* The built-in templates, those in the options, and the kernels. */
 static tt_status open_templates(tt__template_set *out, const questions *q, const tt_tune_opts *opts) {
     if (opts->n_templates && !opts->templates)
@@ -75,7 +89,7 @@ static tt_status open_templates(tt__template_set *out, const questions *q, const
         TT_TRY(tt__template_parse(&own, q->kernels[i]->t->path, q->kernels[i]->t->source));
         TT_TRY(tt__template_set_add(out, own));
     }
-    return tt__template_set_check(out, opts->only, opts->n_only);
+    return check_only(out, opts->only, opts->n_only);
 }
 
 tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size_t n,

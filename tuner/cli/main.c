@@ -10,6 +10,38 @@
 #include "tuner/cli/shell/cli.h"
 #include "tuner/cli/shell/options.h"
 
+static int flow_words(const char *line, int n, int indent, int used) {
+    for (const char *end = line + n; line < end;) {
+        int word = (int)strcspn(line, " \n");
+        if (used && indent + used + 1 + word > TT__COLUMNS - 1) {
+            printf("\n%*s", indent, "");
+            used = 0;
+        }
+        printf("%s%.*s", used ? " " : "", word, line);
+        used += word + (used ? 1 : 0);
+        line += word;
+        line += strspn(line, " \n");
+    }
+    return used;
+}
+
+/* Prints `text` from column `indent` on, in lines that end before TT__COLUMNS. Newlines in it are blanks, but
+ * lines that begin with a blank stay as they are. */
+static void flow(const char *text, int indent) {
+    int used = 0;
+    for (int n; *text; text += n + (text[n] == '\n')) {
+        n = (int)strcspn(text, "\n");
+        if (n && *text != ' ') {
+            used = flow_words(text, n, indent, used);
+            continue;
+        }
+        printf("%s%.*s\n", used ? "\n" : "", n, text);
+        used = 0;
+    }
+    if (used)
+        putchar('\n');
+}
+
 static void print_option(const tt__cli_option *o) {
     enum { HELP_COLUMN = 28 };
     char left[64];
@@ -20,7 +52,7 @@ static void print_option(const tt__cli_option *o) {
     printf("%-*s", fits ? HELP_COLUMN : 0, left);
     if (!fits)
         printf("\n%*s", HELP_COLUMN, "");
-    tt__cli_flow(o->help, HELP_COLUMN);
+    flow(o->help, HELP_COLUMN);
 }
 
 static void print_commands(FILE *f) {
@@ -48,14 +80,14 @@ static void print_help(const tt__cli_command *c) {
     char head[256];
     snprintf(head, sizeof head, "tune%s%s: %s", *c->name ? " " : "", c->name, c->summary);
     printf("Usage: %s\n\n", c->usage);
-    tt__cli_flow(head, 0);
+    flow(head, 0);
     print_options(c);
     printf("\n");
     if (!*c->name) {
         print_commands(stdout);
         printf("\n");
     }
-    tt__cli_flow(c->notes, 0);
+    flow(c->notes, 0);
 }
 
 static int print_short_help(void) {

@@ -17,11 +17,6 @@
 #include "tuner/explain/occupancy.h"
 #include "tuner/finals/winner.h"
 
-const char *tt__explain_role_name(tt__explain_role role) {
-    static const char *const names[] = {"winner", "default", "copy", "neighbour"};
-    return names[role];
-}
-
 /* ---- What is compared -----------------------------------------------------------------------------------
  */
 
@@ -448,26 +443,6 @@ void tt__explain_tell(tt__explanation *e) {
     tell_rest(e);
 }
 
-tt_status tt__explain(tt__explanation *out, tt__session *s, const tt__search *copy, const tt__search *search,
-                      const tt_result *winner) {
-    chosen all = {.e = out, .s = s, .search = search};
-    *out = (tt__explanation){.problem = search->problem,
-                             .gpu = s->gpu,
-                             .replayed = s->opts->replay != NULL,
-                             .by_objective = search->t->operation->objective >= 0};
-    choose(&all, copy, winner);
-    TT_TRY(measure(&all));
-    TT_TRY(collect(&all));
-    if (out->n == 0 || !passed(&out->items[0]))
-        return tt__fail(TT_E_NO_WINNER, "%s %s no longer passes: tune again with --force", winner->kernel,
-                        winner->config);
-    TT_TRY(add_metrics(&all));
-    TT_TRY(store_peaks(out, s, search->problem_id));
-    out->n_findings = tt__rules_apply(out->findings, &out->items[0].facts);
-    tt__explain_tell(out);
-    return TT_OK;
-}
-
 /* ---- The energy of a winner beside that of the default ---- */
 
 static tt__explained *find_role(tt__explanation *e, tt__explain_role role) {
@@ -477,7 +452,8 @@ static tt__explained *find_role(tt__explanation *e, tt__explain_role role) {
     return NULL;
 }
 
-tt_status tt__explain_energy(tt__explanation *e, const tt__session *s, const tt__search *search) {
+/* Measures the energy of the winner and of the default. */
+static tt_status measure_energy(tt__explanation *e, const tt__session *s, const tt__search *search) {
     tt__explained *of[2] = {find_role(e, TT__ROLE_WINNER), find_role(e, TT__ROLE_DEFAULT)};
     const tt__candidate *c[2];
     tt__trial trials[2];
@@ -497,41 +473,22 @@ tt_status tt__explain_energy(tt__explanation *e, const tt__session *s, const tt_
     return status == TT_E_UNSUPPORTED ? TT_OK : status;
 }
 
-static void add_energy(tt__str *out, const tt__explained *x) {
-    const tt__energy *e = &x->trial.energy;
-    if (tt__energy_known(e))
-        tt__str_addf(out, "The %s takes %.4g mJ a launch, +- %.2g %%", tt__explain_role_name(x->role),
-                     e->joules * 1e3, 100 * e->noise / e->joules);
-    else
-        tt__str_addf(out, "It cannot be told what the %s takes: %.3g mJ, +- %.2g",
-                     tt__explain_role_name(x->role), e->joules * 1e3, e->noise * 1e3);
-    if (tt__energy_known(e) && e->time_us > 0)
-        tt__str_addf(out, ": %.0f W beyond %.0f W of an idle GPU", e->joules / e->time_us * 1e6,
-                     e->idle_watts);
-    tt__str_add(out, ".\n");
-}
-
-void tt__explain_tell_energy(tt__str *out, const tt__explanation *e) {
-    const tt__explained *both[2] = {NULL, NULL};
-    double ratio;
-    for (int i = 0; i < e->n; i++) {
-        const tt__explained *x = &e->items[i];
-        if (x->trial.energy.idle_watts > 0 && (x->role == TT__ROLE_WINNER || x->role == TT__ROLE_DEFAULT))
-            both[x->role == TT__ROLE_DEFAULT] = x;
-    }
-    if (*e->why_no_energy)
-        tt__str_addf(out, "Without energies: %s.\n", e->why_no_energy);
-    for (int i = 0; i < 2; i++)
-        if (both[i])
-            add_energy(out, both[i]);
-    if (both[0] && both[0]->trial.energy.celsius > 0)
-        tt__str_addf(out, "The GPU was at %.0f degrees Celsius.\n", both[0]->trial.energy.celsius);
-    if (!both[0] || !both[1])
-        return;
-    tt__energy_verdict v = tt__energy_compare(&both[0]->trial.energy, &both[1]->trial.energy, false, &ratio);
-    if (v == TT__ENERGY_UNKNOWN)
-        tt__str_add(out, "It cannot be told which of the two takes less: the noise is larger.\n");
-    else
-        tt__str_addf(out, "The winner takes %.1f %% %s energy than the default.\n", 100 * fabs(1 - ratio),
-                     v == TT__ENERGY_LESS ? "less" : "more");
+tt_status tt__explain(tt__explanation *out, tt__session *s, const tt__search *copy, const tt__search *search,
+                      const tt_result *winner, bool energy) {
+    chosen all = {.e = out, .s = s, .search = search};
+    *out = (tt__explanation){.problem = search->problem,
+                             .gpu = s->gpu,
+                             .replayed = s->opts->replay != NULL,
+                             .by_objective = search->t->operation->objective >= 0};
+    choose(&all, copy, winner);
+    TT_TRY(measure(&all));
+    TT_TRY(collect(&all));
+    if (out->n == 0 || !passed(&out->items[0]))
+        return tt__fail(TT_E_NO_WINNER, "%s %s no longer passes: tune again with --force", winner->kernel,
+                        winner->config);
+    TT_TRY(add_metrics(&all));
+    TT_TRY(store_peaks(out, s, search->problem_id));
+    out->n_findings = tt__rules_apply(out->findings, &out->items[0].facts);
+    tt__explain_tell(out);
+    return energy ? measure_energy(out, s, search) : TT_OK;
 }

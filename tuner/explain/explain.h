@@ -14,9 +14,6 @@ typedef enum tt__explain_role {
     TT__ROLE_NEIGHBOUR
 } tt__explain_role;
 
-/* "winner", "default", "copy", "neighbour". */
-const char *tt__explain_role_name(tt__explain_role role);
-
 typedef struct tt__explained {
     tt__explain_role role;
     char kernel[TT__NAME_MAX], config[TT__CONFIG_MAX];
@@ -44,14 +41,10 @@ typedef struct tt__explanation {
     char sentences[TT__SENTENCES_MAX][512];
 } tt__explanation;
 
-/* Measures and explains. A search of the problem is open, and has this winner. */
+/* Measures and explains, with `energy` also that of the winner and of the default. A search of the problem is
+ * open, and has this winner. */
 tt_status tt__explain(tt__explanation *out, tt__session *s, const tt__search *copy, const tt__search *search,
-                      const tt_result *winner);
-
-/* Measures the energy of the winner and of the default. */
-tt_status tt__explain_energy(tt__explanation *e, const tt__session *s, const tt__search *search);
-/* "12.3 mJ +- 0.1 ..., the winner takes 5 % less": a text for both; "" without any. */
-void tt__explain_tell_energy(tt__str *out, const tt__explanation *e);
+                      const tt_result *winner, bool energy);
 
 /* Fills in the sentences. */
 void tt__explain_tell(tt__explanation *e);

@@ -136,12 +136,24 @@ static tt_status read_shape(tt__reader *r, tt__slice rest) {
     return TT_OK;
 }
 
+/* Reads a number that must fill the span. */
+static tt_status read_number(tt__reader *r, double *out, tt__slice s) {
+    char text[40], *end = text;
+    if (s.n > 0 && s.n < sizeof text) {
+        tt__copy(text, s.n + 1, s.at);
+        *out = tt__strtod(text, &end);
+    }
+    return end > text && *end == '\0' && *out - *out == 0
+               ? TT_OK
+               : FAIL(r, s.at, "found '%.*s', expected a number", SHOW(s));
+}
+
 static tt_status read_near(tt__reader *r, tt__slice rest) {
     int i;
     TT_TRY(find_variable(r, &i, tt__take_word(&rest)));
     tt__slice weight = tt__take_word(&rest);
     tt__variable *v = &r->t->own->variables[i];
-    TT_TRY(tt__read_number(r, &v->weight, weight));
+    TT_TRY(read_number(r, &v->weight, weight));
     if (!(v->weight >= 0 && v->weight <= 100))
         return FAIL(r, weight.at, "a weight of %g, expected 0 to 100", v->weight);
     v->same = tt__slice_is(rest, "same");
@@ -234,7 +246,7 @@ static tt_status read_per(tt__reader *r, tt__slice rest) {
 static tt_status read_limit(tt__reader *r, tt__slice rest) {
     if (r->launch != &r->t->own->asides[TT__VERIFY].launches[0])
         return FAIL(r, rest.at, "`limit` belongs below a `verify`, whose error it limits");
-    TT_TRY(tt__read_number(r, &r->t->own->limit, rest));
+    TT_TRY(read_number(r, &r->t->own->limit, rest));
     return r->t->own->limit >= 0 ? TT_OK : FAIL(r, rest.at, "a limit is 0 or more");
 }
 
@@ -305,7 +317,7 @@ static tt_status read_tolerance(tt__reader *r, tt__slice rest) {
                 word.n > 3 && memcmp(word.at, "abs", 3) == 0   ? "; did you mean abs?"
                 : word.n > 3 && memcmp(word.at, "rel", 3) == 0 ? "; did you mean rel?"
                                                                : "");
-        TT_TRY(tt__read_number(r, to, number));
+        TT_TRY(read_number(r, to, number));
         if (*to < 0)
             return FAIL(r, number.at, "a tolerance is 0 or more");
         if (to == &t->scale && *to >= 0.5)
@@ -436,7 +448,7 @@ static tt_status read_bound(tt__reader *r, tt__operand *o, int end, tt__slice wo
     if ((tt__is_word_char(first) && (first < '0' || first > '9')) ||
         (word.n && strcspn(word.at, "+*/%(") < word.n))
         return tt__read_expr(r, &o->bounds[end], word);
-    TT_TRY(tt__read_number(r, to, word));
+    TT_TRY(read_number(r, to, word));
     return check_fits(r, o, word, *to);
 }
 
@@ -542,7 +554,7 @@ static tt_status read_scalar(tt__reader *r, tt__slice rest) {
         return FAIL(r, rest.at,
                     "a scalar is one number: give what has several as a buffer or constant, or in `args`, "
                     "as in f32x3 (1, 2, 3)");
-    TT_TRY(tt__read_number(r, &o->low, rest));
+    TT_TRY(read_number(r, &o->low, rest));
     return check_fits(r, o, rest, o->low);
 }
 

@@ -123,17 +123,6 @@ tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name
     return TT_OK;
 }
 
-tt_status tt__read_number(tt__reader *r, double *out, tt__slice s) {
-    char text[40], *end = text;
-    if (s.n > 0 && s.n < sizeof text) {
-        tt__copy(text, s.n + 1, s.at);
-        *out = tt__strtod(text, &end);
-    }
-    return end > text && *end == '\0' && *out - *out == 0
-               ? TT_OK
-               : FAIL(r, s.at, "found '%.*s', expected a number", SHOW(s));
-}
-
 /* Case does not count, as in SQL. */
 static bool is_taken(const char *by, const char *name, const char **other) {
     if (by == name || !tt__same_letters(by, name))

@@ -47,8 +47,6 @@ tt_status tt__read_name(tt__reader *r, char *out, size_t size, tt__slice rest);
 /* A kernel: a name, or an instance of a template as in "ns::reduce<T, BLOCK>"; what follows is a remark.
  * `name` (TT__NAME_MAX) gets the plain name in it. */
 tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name, tt__slice rest);
-/* Reads a number that must fill the span. */
-tt_status tt__read_number(tt__reader *r, double *out, tt__slice s);
 /* Reads a name that has no other meaning in expressions. */
 tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__slice rest);
 

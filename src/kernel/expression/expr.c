@@ -728,6 +728,15 @@ static tt_status compile_max_regs(tt__template *t) {
     return status;
 }
 
+/* A value of a parameter, as expressions see it: an integer, a real, or a word. */
+static tt__value value_of_text(const char *text) {
+    const size_t n = strlen(text);
+    return tt__truth(text, n) >= 0   ? tt__value_int(tt__truth(text, n))
+           : tt__is_integer(text, n) ? tt__value_int(strtoll(text, NULL, 10))
+           : tt__is_real(text, n)    ? tt__value_real(tt__strtod(text, NULL))
+                                     : (tt__value){TT__VALUE_TEXT, 0, 0, text};
+}
+
 static tt_status read_values(tt__template *t) {
     for (size_t i = 0; i < t->n_params; i++) {
         tt__param *p = &t->params[i];
@@ -736,7 +745,7 @@ static tt_status read_values(tt__template *t) {
             return tt__fail_memory(p->n_values * sizeof *typed);
         TT_TRY(tt__template_keep_memory(t, typed));
         for (size_t k = 0; k < p->n_values; k++)
-            typed[k] = tt__value_of_text(p->values[k]);
+            typed[k] = value_of_text(p->values[k]);
         p->typed = typed;
     }
     return TT_OK;

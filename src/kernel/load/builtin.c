@@ -260,16 +260,3 @@ bool tt__template_competes(const tt__template_set *set, const tt__template *t, c
     }
     return !op_named;
 }
-
-tt_status tt__template_set_check(const tt__template_set *set, const char *const *only, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        tt__suggest near = tt__suggest_for(only[i], strlen(only[i]));
-        if (tt__template_set_find(set, only[i]))
-            continue;
-        for (size_t k = 0; k < set->n; k++)
-            tt__suggest_try(&near, set->items[k]->kernel);
-        return tt__fail(TT_E_INVALID, "there is no kernel template %s%s; \"tune doctor\" lists them", only[i],
-                        tt__suggest_text(&near));
-    }
-    return TT_OK;
-}

@@ -56,7 +56,5 @@ const tt__template *tt__template_set_find(const tt__template_set *set, const cha
  * ones compete. n 0: all do. */
 bool tt__template_competes(const tt__template_set *set, const tt__template *t, const char *const *only,
                            size_t n);
-/* TT_E_INVALID: a name in `only` is no template of the set. */
-tt_status tt__template_set_check(const tt__template_set *set, const char *const *only, size_t n);
 
 #endif

@@ -94,14 +94,6 @@ void tt__template_free(tt__template **template) {
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
-tt__value tt__value_of_text(const char *text) {
-    const size_t n = strlen(text);
-    return tt__truth(text, n) >= 0   ? tt__value_int(tt__truth(text, n))
-           : tt__is_integer(text, n) ? tt__value_int(strtoll(text, NULL, 10))
-           : tt__is_real(text, n)    ? tt__value_real(tt__strtod(text, NULL))
-                                     : (tt__value){TT__VALUE_TEXT, 0, 0, text};
-}
-
 /* Exact, although a real may not have all bits of an integer. */
 static int compare_int_real(int64_t i, double f) {
     if (f < -0x1p63 || f >= 0x1p63)

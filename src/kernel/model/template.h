@@ -54,8 +54,6 @@ static inline tt__value tt__value_int(int64_t i) {
 static inline tt__value tt__value_real(double f) {
     return f == f ? (tt__value){TT__VALUE_REAL, 0, f, NULL} : tt__value_null();
 }
-/* A value of a parameter, as expressions see it: an integer, a real, or a word. */
-tt__value tt__value_of_text(const char *text);
 /* Less than 0, 0, or more: the order of two values that are not NULL. */
 int tt__value_compare(tt__value a, tt__value b);
 /* The value for a message: "3", "0.5", "NULL (a division by zero?)". Returns out. */

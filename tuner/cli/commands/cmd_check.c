@@ -98,6 +98,20 @@ static tt_status choose_gpu(tt__gpu *out, const tt__cli_args *args) {
     return tt__cli_find_gpu(out, &open);
 }
 
+/* Appends the first shape and layout as text of the operation: "rows=4096 cols=1024 elem_size=2". */
+static void add_matrix(tt__str *out, const tt__cli_args *args) {
+    const tt_problem none = {0}, *p = args->n_problems ? &args->problems[0] : &none;
+    const struct {
+        const char *name;
+        int64_t value;
+    } values[] = {{"rows", p->rows},      {"cols", p->cols},  {"elem_size", args->elem_size},
+                  {"batch", args->batch}, {"lds", args->lds}, {"ldd", args->ldd},
+                  {"align", args->align}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i].value)
+            tt__str_addf(out, " %s=%lld", values[i].name, (long long)values[i].value);
+}
+
 /* The problem: --problem, or a matrix from shape and layout options, or an ordinary one. */
 static tt_status choose_problem(tt__problem *out, const tt__template *t, const tt__cli_args *args) {
     const tt__operation *op = t->operation;
@@ -112,7 +126,7 @@ static tt_status choose_problem(tt__problem *out, const tt__template *t, const t
         tt__str_add(&text, args->texts[0]);
     else if (!args->n_problems && op->n_samples)
         tt__str_add(&text, op->samples[0].text);
-    tt__cli_add_matrix(&text, args);
+    add_matrix(&text, args);
     tt_status status = tt__str_check(&text);
     if (status == TT_OK)
         status = tt__operation_problem(out, op, t->op, tt__str_text(&text));

@@ -14,6 +14,7 @@
 #include "tuner/cli/shell/running.h"
 #include "tuner/cli/shell/table.h"
 #include "tuner/explain/explain.h"
+#include "tuner/measure/energy.h"
 
 typedef struct call {
     const tt__cli_args *args;
@@ -25,9 +26,7 @@ typedef struct call {
 static tt_status after(void *user, tt__session *s, tt__search *copy, const tt__search *search,
                        const tt_result *winner) {
     call *c = user;
-    TT_TRY(tt__explain(c->e, s, copy, search, winner));
-    if (c->args->energy)
-        TT_TRY(tt__explain_energy(c->e, s, search));
+    TT_TRY(tt__explain(c->e, s, copy, search, winner, c->args->energy));
     c->explained = true;
     return TT_OK;
 }
@@ -114,9 +113,15 @@ static void add_energy(tt__json *j, const tt__energy *e) {
     tt__json_number(j, "celsius", e->celsius, 6);
 }
 
+/* "winner", "default", "copy", "neighbour". */
+static const char *role_name(tt__explain_role role) {
+    static const char *const names[] = {"winner", "default", "copy", "neighbour"};
+    return names[role];
+}
+
 static void add_item(tt__json *j, const tt__explained *x) {
     tt__json_open(j, NULL, '{');
-    tt__json_string(j, "role", tt__explain_role_name(x->role));
+    tt__json_string(j, "role", role_name(x->role));
     tt__json_string(j, "kernel", x->kernel);
     tt__json_config(j, "config", x->config);
     if (*x->param)
@@ -188,7 +193,7 @@ static void add_name(tt__table *t, const tt__explained *x) {
     if (*x->param)
         tt__table_cell(t, "%s=%s", x->param, x->value);
     else
-        tt__table_cell(t, "%s", tt__explain_role_name(x->role));
+        tt__table_cell(t, "%s", role_name(x->role));
 }
 
 static void add_times(tt__table *t, const tt__explained *x) {
@@ -270,6 +275,46 @@ static void print_roofline(const tt__explanation *e) {
     printf("\n");
 }
 
+static void tell_energy_of(tt__str *out, const tt__explained *x) {
+    const tt__energy *e = &x->trial.energy;
+    if (tt__energy_known(e))
+        tt__str_addf(out, "The %s takes %.4g mJ a launch, +- %.2g %%", role_name(x->role), e->joules * 1e3,
+                     100 * e->noise / e->joules);
+    else
+        tt__str_addf(out, "It cannot be told what the %s takes: %.3g mJ, +- %.2g", role_name(x->role),
+                     e->joules * 1e3, e->noise * 1e3);
+    if (tt__energy_known(e) && e->time_us > 0)
+        tt__str_addf(out, ": %.0f W beyond %.0f W of an idle GPU", e->joules / e->time_us * 1e6,
+                     e->idle_watts);
+    tt__str_add(out, ".\n");
+}
+
+/* "12.3 mJ +- 0.1 ..., the winner takes 5 % less": a text for both; "" without any. */
+static void tell_energy(tt__str *out, const tt__explanation *e) {
+    const tt__explained *both[2] = {NULL, NULL};
+    double ratio;
+    for (int i = 0; i < e->n; i++) {
+        const tt__explained *x = &e->items[i];
+        if (x->trial.energy.idle_watts > 0 && (x->role == TT__ROLE_WINNER || x->role == TT__ROLE_DEFAULT))
+            both[x->role == TT__ROLE_DEFAULT] = x;
+    }
+    if (*e->why_no_energy)
+        tt__str_addf(out, "Without energies: %s.\n", e->why_no_energy);
+    for (int i = 0; i < 2; i++)
+        if (both[i])
+            tell_energy_of(out, both[i]);
+    if (both[0] && both[0]->trial.energy.celsius > 0)
+        tt__str_addf(out, "The GPU was at %.0f degrees Celsius.\n", both[0]->trial.energy.celsius);
+    if (!both[0] || !both[1])
+        return;
+    tt__energy_verdict v = tt__energy_compare(&both[0]->trial.energy, &both[1]->trial.energy, false, &ratio);
+    if (v == TT__ENERGY_UNKNOWN)
+        tt__str_add(out, "It cannot be told which of the two takes less: the noise is larger.\n");
+    else
+        tt__str_addf(out, "The winner takes %.1f %% %s energy than the default.\n", 100 * fabs(1 - ratio),
+                     v == TT__ENERGY_LESS ? "less" : "more");
+}
+
 static int print_text(const call *c) {
     const tt__explanation *e = c->e;
     char text[TT__PROBLEM_TEXT_MAX], words[TT__WORDS_MAX];
@@ -282,7 +327,7 @@ static int print_text(const call *c) {
     for (int i = 0; i < e->n_sentences; i++)
         printf("%s\n", e->sentences[i]);
     tt__str energy = {0};
-    tt__explain_tell_energy(&energy, e);
+    tell_energy(&energy, e);
     fputs(tt__str_text(&energy), stdout);
     tt__str_free(&energy);
     if (*why_not_counted(e))

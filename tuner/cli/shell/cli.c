@@ -463,33 +463,3 @@ void tt__cli_add_group(tt__str *out, const tt__problem *p) {
     if (p->unverified)
         tt__str_add(out, ", not verified");
 }
-
-static int flow_words(const char *line, int n, int indent, int used) {
-    for (const char *end = line + n; line < end;) {
-        int word = (int)strcspn(line, " \n");
-        if (used && indent + used + 1 + word > TT__COLUMNS - 1) {
-            printf("\n%*s", indent, "");
-            used = 0;
-        }
-        printf("%s%.*s", used ? " " : "", word, line);
-        used += word + (used ? 1 : 0);
-        line += word;
-        line += strspn(line, " \n");
-    }
-    return used;
-}
-
-void tt__cli_flow(const char *text, int indent) {
-    int used = 0;
-    for (int n; *text; text += n + (text[n] == '\n')) {
-        n = (int)strcspn(text, "\n");
-        if (n && *text != ' ') {
-            used = flow_words(text, n, indent, used);
-            continue;
-        }
-        printf("%s%.*s\n", used ? "\n" : "", n, text);
-        used = 0;
-    }
-    if (used)
-        putchar('\n');
-}

@@ -196,9 +196,6 @@ tt_status tt__cli_write_output(const tt__cli_args *args, tt__cli_fill_fn fill, v
 /* Closes the object, prints it and a newline, and frees the text. */
 tt_status tt__cli_print_json(tt__json *j);
 
-/* Prints `text` from column `indent` on, in lines that end before TT__COLUMNS. Newlines in it are blanks, but
- * lines that begin with a blank stay as they are. */
-void tt__cli_flow(const char *text, int indent);
 /* The terminal's width in columns ($COLUMNS first); 0 if `fd` is no terminal. */
 int tt__cli_columns(int fd);
 

@@ -36,19 +36,6 @@ void tt__cli_problems_close(tt__cli_problems *p) {
     *p = (tt__cli_problems){0};
 }
 
-void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args) {
-    const tt_problem none = {0}, *p = args->n_problems ? &args->problems[0] : &none;
-    const struct {
-        const char *name;
-        int64_t value;
-    } values[] = {{"rows", p->rows},      {"cols", p->cols},  {"elem_size", args->elem_size},
-                  {"batch", args->batch}, {"lds", args->lds}, {"ldd", args->ldd},
-                  {"align", args->align}};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (values[i].value)
-            tt__str_addf(out, " %s=%lld", values[i].name, (long long)values[i].value);
-}
-
 char *tt__cli_words(char out[TT__WORDS_MAX], const tt__cli_args *args, const char *text) {
     char given[32];
     const size_t n = (size_t)snprintf(given, sizeof given, "elem_size=%d", args->elem_size);

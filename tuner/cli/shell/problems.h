@@ -47,7 +47,4 @@ tt_status tt__cli_reword(tt_status status, const tt__cli_args *args);
 /* Writes --dtype, --permute and --dims into the open object, if they were given. */
 void tt__cli_json_asked(tt__json *j, const tt__cli_args *args);
 
-/* Appends the first shape and layout as text of the operation: "rows=4096 cols=1024 elem_size=2". */
-void tt__cli_add_matrix(tt__str *out, const tt__cli_args *args);
-
 #endif
