@@ -79,7 +79,7 @@ tt__slots tt__slots_for(size_t bytes, const tt__gpu *gpu, bool warm, size_t room
         s.n = s.n > places ? s.n : places;
     } else {
         /* Address bits decide how accesses spread over memory channels, 1 and 2 GiB among them
-         * (docs/limits.md, "Rows 128 KB apart"). Four slots an odd number of GiB apart differ in these
+         * (docs/performance.md, "Rows 128 KB apart"). Four slots an odd number of GiB apart differ in these
          * bits. */
         size_t apart = (((bytes + gib - 1) / gib) | 1) * gib;
         for (s.n = PLACES; s.n > 1 && (s.n - 1) * apart + bytes > room;)

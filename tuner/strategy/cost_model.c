@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "kernel/space/space.h"
 
-/* Rows this many bytes apart share one part of the memory (docs/limits.md). */
+/* Rows this many bytes apart share one part of the memory (docs/performance.md). */
 static const int64_t wide_pitch = 131072;
 
 /* The part of a cache hint that consists in not keeping what was read. */
