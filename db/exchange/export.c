@@ -333,6 +333,17 @@ static tt_status write_all(export *x) {
 
 /* ---- A cache file of Kernel Tuner -------------------------------------------------------------- */
 
+/* What a cache's entry has beside the parameters: a parameter of that name would be there twice. */
+static bool is_cache_member(const char *name) {
+    static const char *const members[] = {
+        "time",           "times",         "weighed_time",   "compile_time", "verification_time",
+        "benchmark_time", "strategy_time", "framework_time", "timestamp",    "__error__"};
+    for (size_t i = 0; i < TT__COUNT(members); i++)
+        if (strcmp(name, members[i]) == 0)
+            return true;
+    return false;
+}
+
 /* One statement has the names, each with its first value, and one all values. */
 static tt_status write_name_row(export *x, sqlite3_stmt *stmt) {
     const char *name = tt__db_text(stmt, 0);
@@ -342,6 +353,11 @@ static tt_status write_name_row(export *x, sqlite3_stmt *stmt) {
     if (!sqlite3_column_int(stmt, 2))
         return tt__fail(TT_E_INVALID, "%s: some configurations of %s have no %s", tt__store_path(x->store),
                         x->kernel, name);
+    if (is_cache_member(name))
+        return tt__fail(TT_E_INVALID,
+                        "%s: %s has a parameter \"%s\", which is a result in each entry of a cache file: "
+                        "rename it, or export without --format kernel-tuner-cache",
+                        tt__store_path(x->store), x->kernel, name);
     if (strcmp(x->parameter, name) == 0)
         return TT_OK;
     tt__str_add(x->out, *x->parameter ? "," : "");

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -232,6 +233,16 @@ class Export(Folder):
         for entry in [*entries.values(), *again["cache"].values()]:
             del entry["timestamp"]
         self.assertEqual(again, out)
+
+    def test_a_parameter_of_a_result_s_name(self):
+        """An entry of a cache file would have it twice, and Kernel Tuner overwrites it."""
+        for name in ("time", "compile_time"):
+            self.write("scale.cu", re.sub(r"\bMODE\b", name, KERNEL))
+            text = json.dumps(hub()).replace('"MODE"', f'"{name}"')
+            self.load(self.write("r.json", text), "--db", f"{name}.db")
+            said = self.tune("export", "--db", f"{name}.db", "--gpu", "A100", "--format", "kernel-tuner-cache", code=2)
+            self.assertIn(f'scale has a parameter "{name}", which is a result in each entry of a cache file', said)
+            self.assertIn(f'"{name}":"fast"', self.tune("export", "--db", f"{name}.db", "--gpu", "A100").replace(" ", ""))
 
     def test_no_parameters(self):
         self.write("scale.cu", "\n".join(line for line in KERNEL.replace("THREADS", "32").splitlines()
