@@ -12,7 +12,7 @@
 #include "gpu/driver.h"
 #include "gpu/kernel.h"
 #include "kernel/space/config.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 enum { BENCH_VARIANTS_MAX = 512, BENCH_NOTE_MAX = 256 };
 

@@ -24,7 +24,7 @@ ATTEMPTS = 5
 
 
 def interval(ratios):
-    """(low, high) around the median, about 95 %, by the ranks that tuner/measure/stats.c uses."""
+    """(low, high) around the median, about 95 %, by the ranks that tuner/measure/noise.c uses."""
     ordered = sorted(ratios)
     low = max(0, int(len(ordered) / 2 - 0.98 * len(ordered) ** 0.5))
     return ordered[low], ordered[-1 - low]

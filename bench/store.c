@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "dispatch/context.h"
 #include "kernel/load/builtin.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 enum { SAMPLES = 8, CONFIGS = 1000, ASKED = 1000, REPEATS = 1000000, OPENINGS = 101, BATCH = 20000 };
 

@@ -11,7 +11,7 @@
 #include "bench/args.h"
 #include "bench/strategies.h"
 #include "kernel/load/builtin.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 #include "tuner/strategy/strategy.h"
 
 /* Goals: the fastest's time over a configuration's. */

@@ -6,7 +6,7 @@
 
 #include "bench/strategies.h"
 #include "kernel/space/operation.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 static tt_status read_trials(bench_space *b, const tt__recording *r) {
     size_t n = 0;

@@ -189,7 +189,7 @@ static tt_status run_script(tt__store *s, const char *sql, const char *doing) {
     return rc == SQLITE_OK ? TT_OK : tt__db_fail(s, rc, doing);
 }
 
-/* The SQL function n_samples(BLOB): the number of samples in a trial (result.c writes them). */
+/* The SQL function n_samples(BLOB): the number of samples in a trial (measured.c writes them). */
 static void n_samples(sqlite3_context *out, int n, sqlite3_value **values) {
     const unsigned char *in = sqlite3_value_blob(values[0]);
     int size = sqlite3_value_bytes(values[0]), ends = 0;

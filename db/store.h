@@ -8,7 +8,7 @@
 #ifndef TT_DB_STORE_H
 #define TT_DB_STORE_H
 
-#include "db/result.h"
+#include "db/measured.h"
 
 /* Opens the file. READ_WRITE creates it (mode 0600, its folder 0700) and migrates its schema. UPDATE is the
  * same for a store that is there: it fails if the file is missing or empty. READ_ONLY never writes, so it

@@ -131,7 +131,7 @@ def main():
     found = [w for path in files if path.endswith(".json") for w in winners(json.load(open(path)))]
     with open(output, "w") as f:
         f.write('/* Made by scripts/shipped.py from recordings/: winners and rules that come with the library. */\n'
-                '#include "dispatch/layers.h"\n\n'
+                '#include "dispatch/store_layers.h"\n\n'
                 '#pragma GCC diagnostic ignored "-Woverlength-strings" /* of rules */\n\n')
         table(f, "tt__winner", "shipped", found)
         table(f, "tt__shipped_rule", "shipped_rules", [r for path in files if path.endswith(".rules") for r in rules(path)])

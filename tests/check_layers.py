@@ -26,7 +26,7 @@ LAYERS = [  # a folder sees itself and the folders above it
     ("tuner/farm", "worker processes and their messages"),
     ("tuner/worker", "the program tiletune-worker"),
     ("tuner/strategy", "which configuration comes next"),
-    ("tuner/backend", "what the driver of a search needs of a device"),
+    ("tuner/backend", "what the loop of a run needs of a device"),
     ("tuner/session", "the data of a run"),
     ("tuner/backend/gpu", "a device"),
     ("tuner/backend/replay", "a recording"),

@@ -21,7 +21,7 @@
 #include "base/read_file.h"
 #include "code/nvrtc.h"
 #include "dispatch/ladder.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "kernel/space/config.h"
 
 enum { RARE = 1000 }; /* what is seen less often than once in so many problems gets no cubin */
@@ -299,7 +299,7 @@ static tt_status write_all(const kernels *all, char **argv) {
     if (!table || !bytes)
         return tt__fail(TT_E_IO, "%s cannot be written", argv[table ? 2 : 1]);
     fprintf(table,
-            "/* Made by tools/cubins.c. */\n#include \"dispatch/layers.h\"\n\n"
+            "/* Made by tools/cubins.c. */\n#include \"dispatch/store_layers.h\"\n\n"
             "__asm__(\".section .rodata\\n.globl tt__shipped_code\\n.hidden tt__shipped_code\\n\"\n"
             "        \"tt__shipped_code: .incbin \\\"%s\\\"\\n.byte 0\\n.previous\");\n\n"
             "const tt__shipped_cubin tt__shipped_cubins[] = {\n",

@@ -8,7 +8,7 @@
 
 #include "api/problem.h"
 #include "api/sized.h"
-#include "dispatch/knowledge.h"
+#include "dispatch/snapshot.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 

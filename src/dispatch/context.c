@@ -10,9 +10,9 @@
 #include "base/read_file.h"
 #include "dispatch/collect.h"
 #include "dispatch/first_use.h"
-#include "dispatch/knowledge.h"
-#include "dispatch/layers.h"
 #include "dispatch/plan.h"
+#include "dispatch/snapshot.h"
+#include "dispatch/store_layers.h"
 #include "kernel/load/builtin.h"
 
 enum { PLANS_KEPT = 4096, PLANS_KEPT_MAX = 1 << 20 }; /* some 4 KB each */

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "dispatch/knowledge.h"
 #include "dispatch/ladder.h"
+#include "dispatch/snapshot.h"
 #include "gpu/device.h"
 #include "kernel/space/space.h"
 

@@ -2,7 +2,7 @@
  * The look-up ladder. Rungs from the top: a valid winner of this problem, a stale one, the choice of a rule,
  * the default of a kernel that gets the sizes as arguments, the winner of the nearest problem, the choice of
  * another GPU's rule, a winner from another architecture or element size, a template's default. On each rung
- * all layers are asked, in memory (knowledge.h). The answer is the first configuration that is legal for the
+ * all layers are asked, in memory (snapshot.h). The answer is the first configuration that is legal for the
  * problem, and that is not known to be wrong for it on this GPU.
  */
 #include "dispatch/ladder.h"
@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dispatch/knowledge.h"
-#include "dispatch/layers.h"
+#include "dispatch/snapshot.h"
+#include "dispatch/store_layers.h"
 #include "gpu/driver.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"
 
-/* Distances count doublings (knowledge.h). This is added for a stale winner. */
+/* Distances count doublings (snapshot.h). This is added for a stale winner. */
 static const double stale = 0.5;
 /* Beyond this, as from 1024 x 1024 to 120 x 120, a near winner is no better than one from elsewhere. */
 static const double furthest = 6;

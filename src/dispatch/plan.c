@@ -9,9 +9,9 @@
 
 #include "code/nvrtc.h"
 #include "dispatch/first_use.h"
-#include "dispatch/knowledge.h"
 #include "dispatch/ladder.h"
-#include "dispatch/layers.h"
+#include "dispatch/snapshot.h"
+#include "dispatch/store_layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/workload.h"

@@ -13,7 +13,7 @@
 #include "api/problem.h"
 #include "device.h"
 #include "dispatch/ladder.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "gpu/device.h"
 
 static tt__gpu here;

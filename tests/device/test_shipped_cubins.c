@@ -14,7 +14,7 @@
 #include "api/problem.h"
 #include "device.h"
 #include "dispatch/ladder.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 
 static const tt__gpu h200 = {.name = "NVIDIA H200",
                              .cc = 90,

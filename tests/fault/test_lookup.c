@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "dispatch/knowledge.h"
-#include "dispatch/layers.h"
+#include "dispatch/snapshot.h"
+#include "dispatch/store_layers.h"
 #include "fault/sql.h"
 
 enum { NEW = 300, READERS = 4, ROUNDS = 40 };

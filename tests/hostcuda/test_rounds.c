@@ -17,7 +17,7 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/space.h"
 #include "tuner/backend/gpu/backend_gpu.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 enum { ENTRANTS = 3 };
 

@@ -11,7 +11,7 @@
 #include "kernel/load/builtin.h"
 #include "kernel/space/space.h"
 #include "tuner/finals/winner.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 const char numbers[] = "kernel numbers\nop transpose\nparam A 0 1 2 3 4 5 6 7 8 9\nparam B 0 1\nblock 32\n"
                        "grid rows\nargs dst, src\ndefault A=0 B=0\n";

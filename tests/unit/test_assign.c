@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/backend/gpu/loop.h"
+#include "tuner/backend/gpu/event_loop.h"
 
 enum { GPUS = 3 };
 static tt__loop loop;

@@ -15,7 +15,7 @@
 #include "kernel/load/parse.h"
 #include "kernel/space/space.h"
 #include "problem_fixture.h"
-#include "tuner/backend/gpu/loop.h"
+#include "tuner/backend/gpu/event_loop.h"
 #include "tuner/farm/cubins.h"
 
 static const char text[] = "//@ kernel   k\n"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "db/store.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "tiletune.h"
 
 static char folder[] = "/tmp/tiletune-names-XXXXXX";

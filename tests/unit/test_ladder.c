@@ -5,7 +5,7 @@
 
 #include "api/problem.h"
 #include "dispatch/ladder.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 
 /* ---- Distances and limits ------------------------------------------------------------------------------ */
 

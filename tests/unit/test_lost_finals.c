@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "kernel/space/space.h"
-#include "tuner/backend/gpu/loop.h"
+#include "tuner/backend/gpu/event_loop.h"
 #include "tuner/measure/energy.h"
 
 enum { GPUS = 3 };

@@ -9,7 +9,7 @@
 #include "db/exchange/merge.h"
 #include "db/exchange/recording.h"
 #include "db/upkeep.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/operation.h"
 #include "store_fixture.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/install_dirs.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 
 enum { CALLER = 65534, OWNER = 65533, SKIPPED = 77 };
 

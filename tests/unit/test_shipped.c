@@ -1,5 +1,5 @@
 /* The winners that come with the library. */
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 
 #include <math.h>
 

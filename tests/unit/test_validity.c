@@ -1,7 +1,7 @@
 /*
  * A winner's inputs. If any of them changes, the winner is stale.
  */
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 
 #include "store_fixture.h"
 

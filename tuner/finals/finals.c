@@ -34,7 +34,7 @@
 #include "base/clock.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 #include "tuner/search/search.h"
 
 const double tt__indistinct = 1.001;
@@ -111,10 +111,9 @@ static tt_status find_needed(const tt__session *s, const tt__search *search, int
     bool found;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
     needed[0] = found ? tt__space_member(&search->space, w.kernel, w.config) : TT__NOBODY;
-    needed[1] =
-        search->best == TT__NOTHING
-            ? TT__NOBODY
-            : tt__space_default(&search->space, (size_t)search->best); /* shows what tuning gained */
+    needed[1] = search->best == TT__NOTHING
+                    ? TT__NOBODY
+                    : tt__space_default(&search->space, (size_t)search->best); /* shows what tuning gained */
     needed[2] = tt__search_anchor(s, search);
     return TT_OK;
 }

@@ -6,7 +6,7 @@
 #ifndef TT_TUNER_FINALS_FINALS_H
 #define TT_TUNER_FINALS_FINALS_H
 
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 #include "tuner/search/search.h"
 
 enum { TT__NOBODY = -1, TT__ENTRANTS_MAX = 3 * TT__FINALISTS_MAX };

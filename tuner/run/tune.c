@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/read_file.h"
 #include "base/str.h"
-#include "dispatch/knowledge.h"
+#include "dispatch/snapshot.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 #include "kernel/load/builtin.h"
@@ -20,7 +20,7 @@
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/backend/replay/backend_replay.h"
 #include "tuner/measure/measure.h"
-#include "tuner/run/driver.h"
+#include "tuner/run/run_loop.h"
 #include "tuner/search/with_copy.h"
 
 /* ---- Neighbouring sizes ---------------------------------------------------------------------------------
@@ -409,7 +409,7 @@ static tt_status tune_all(tuning *t) {
     tt_result *results = t->results + t->report->n_results;
     size_t without = 0;
     memset(results, 0, s->n_problems * sizeof *results); /* a kind of GPU that was lost may have left some */
-    tt_status status = tt__driver_run(s, t->question, results);
+    tt_status status = tt__run_loop(s, t->question, results);
     t->report->n_results += s->n_ended;
     if (status == TT_OK && !t->question && !s->opts->replay && !s->call->stored && !s->call->part.of)
         status = verify_neighbours(s);

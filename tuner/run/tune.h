@@ -9,7 +9,7 @@
 #include "kernel/model/template.h"
 #include "tiletune.h"
 #include "tuner/farm/workers.h"
-#include "tuner/run/driver.h"
+#include "tuner/run/run_loop.h"
 #include "tuner/session/session.h"
 
 /* `question` may be NULL. *out is freed with free. */

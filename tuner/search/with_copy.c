@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "kernel/space/operation.h"
 #include "tuner/measure/energy.h"
 #include "tuner/search/search_loop.h"

@@ -31,11 +31,11 @@ void tt__with_copy_begin(tt__session *s, tt__with_copy *both, double share);
  * favourites (search.h) even if they are late. A failure is not reported: the same step fails again when its
  * turn comes.
  *
- *   moment                  called by    compiled ahead
- *   CUDA starts             backend      for the GPU that had this name before: the first problem
- *   a problem is opened     with_copy.c  its favourites, its fastest by the model, or all of it
- *   trials are under way    search_loop.c   what the strategy will probably name next beside favourites
- *   finals are measured     driver.c     the next problem, opened early
+ *   moment                  called by      compiled ahead
+ *   CUDA starts             backend        for the GPU that had this name before: the first problem
+ *   a problem is opened     with_copy.c    its favourites, its fastest by the model, or all of it
+ *   trials are under way    search_loop.c  what the strategy will probably name next beside favourites
+ *   finals are measured     run_loop.c     the next problem, opened early
  *
  * Without s->expected nothing is compiled ahead.
  */

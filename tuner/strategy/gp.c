@@ -46,7 +46,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 tt__squash tt__squash_of(double *log_times, size_t n) {
     static const double scale_min = 0.02;

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "gpu/nvml.h"
 #include "tuner/measure/energy.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 static tt_status read_finals(const tt__str *request, size_t at, tt__gpu_finals *f) {
     for (int i = 0; i < f->n; i++) {

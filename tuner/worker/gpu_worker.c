@@ -17,7 +17,7 @@
 #include "gpu/nvtx.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 #include "tuner/measure/verify.h"
 #include "tuner/worker/gpu_finals.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "kernel/space/workload.h"
-#include "tuner/backend/gpu/loop.h"
+#include "tuner/backend/gpu/event_loop.h"
 #include "tuner/measure/verify.h"
 
 /* ---- Which GPU it is: presumed by its name until CUDA has started and can describe it ------------------ */

@@ -6,8 +6,8 @@
 
 #include "api/problem.h"
 #include "base/json.h"
-#include "dispatch/knowledge.h"
 #include "dispatch/ladder.h"
+#include "dispatch/snapshot.h"
 #include "gpu/device.h"
 #include "kernel/load/builtin.h"
 #include "tuner/cli/shell/cli.h"

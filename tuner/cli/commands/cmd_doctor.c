@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "code/nvrtc.h"
 #include "db/path.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
 #include "kernel/load/builtin.h"

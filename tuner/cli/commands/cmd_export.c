@@ -12,7 +12,7 @@
 #include "db/exchange/export.h"
 #include "db/exchange/recording.h"
 #include "dispatch/ladder.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"

@@ -18,7 +18,7 @@
 #include "kernel/space/operation.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/running.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 #include "tuner/run/tune.h"
 
 enum { EXIT_FASTER = 0, EXIT_NOT_FASTER = 1, EXIT_WRONG = 5, EXIT_UNKNOWN = 6 };

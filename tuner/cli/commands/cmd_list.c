@@ -7,7 +7,7 @@
 
 #include "base/grow.h"
 #include "base/json.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "tuner/cli/commands/collected.h"

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "db/exchange/recording.h"
 #include "db/field.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "kernel/load/builtin.h"
 #include "tuner/cli/shell/options.h"
 #include "tuner/cli/shell/table.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "code/nvrtc.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
 #include "kernel/space/config.h"
@@ -63,6 +63,7 @@ static bool has_cubin(const tt__stale *s, const tt__winner *w) {
 
 void tt__stale_why(const tt__stale *s, const tt__winner *w, char *why, size_t size) {
     const bool here = tt__stale_here(s, &w->gpu), shipped = strcmp(w->source, "shipped") == 0;
-    const char *nvrtc = here && !shipped && strcmp(w->env.nvrtc, s->nvrtc) != 0 && !has_cubin(s, w) ? s->nvrtc : NULL;
+    const char *nvrtc =
+        here && !shipped && strcmp(w->env.nvrtc, s->nvrtc) != 0 && !has_cubin(s, w) ? s->nvrtc : NULL;
     tt__winner_staleness(why, size, w, &s->templates, here ? s->driver : NULL, nvrtc);
 }

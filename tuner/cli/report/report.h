@@ -11,7 +11,7 @@
 #include "db/store.h"
 #include "tuner/cli/shell/cli.h"
 #include "tuner/explain/importance.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 typedef struct tt__source {
     char name[TT__PATH_MAX]; /* the file's name without its folder */

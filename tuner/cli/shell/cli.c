@@ -19,8 +19,8 @@
 #include "base/read_file.h"
 #include "base/str.h"
 #include "db/path.h"
-#include "dispatch/knowledge.h"
-#include "dispatch/layers.h"
+#include "dispatch/snapshot.h"
+#include "dispatch/store_layers.h"
 #include "gpu/device.h"
 #include "kernel/load/parse.h"
 

@@ -2,8 +2,8 @@
  * The sources of answers, in order: the user's store, the system store, and winners that ship with the
  * library. Only the first is ever written. Says also whether a stored winner is still valid.
  */
-#ifndef TT_DISPATCH_LAYERS_H
-#define TT_DISPATCH_LAYERS_H
+#ifndef TT_DISPATCH_STORE_LAYERS_H
+#define TT_DISPATCH_STORE_LAYERS_H
 
 #include "db/store.h"
 #include "dispatch/context.h"

@@ -7,7 +7,7 @@
  * the search ends as soon as the bound exceeds the farthest of the 64 leads. Logarithms are kept as floats;
  * what they let pass is computed again as doubles, so that equal distances are equal.
  */
-#include "dispatch/knowledge.h"
+#include "dispatch/snapshot.h"
 
 #include <float.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "gpu/device.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/model.h"
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 static void test_median(void **state) {
     (void)state;

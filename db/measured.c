@@ -2,7 +2,7 @@
  * Runs, trials, winners, rules, cubins and facts. Times are stored as whole tenths of a nanosecond, and
  * samples as differences from the median, two or three bytes each, so that a million trials fit in 100 MB.
  */
-#include "db/result.h"
+#include "db/measured.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
  * The layers below the user's store.
  */
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

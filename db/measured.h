@@ -2,8 +2,8 @@
  * What was measured: runs and where they come from, trials, winners, rules, cubins, and facts that were
  * measured once: peaks of GPUs, work and energy.
  */
-#ifndef TT_DB_RESULT_H
-#define TT_DB_RESULT_H
+#ifndef TT_DB_MEASURED_H
+#define TT_DB_MEASURED_H
 
 #include "base/rule.h"
 #include "db/identity.h"
@@ -93,7 +93,7 @@ typedef struct tt__winner {
  * are those of the run and configuration; the rest is taken from `w` (unix_ms 0: now). */
 tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id, int64_t config_id,
                                const tt__winner *w);
-/* found is false if there is none. The winner may be stale (dispatch/layers.h). */
+/* found is false if there is none. The winner may be stale (dispatch/store_layers.h). */
 tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__winner *out,
                                bool *found);
 

@@ -7,11 +7,11 @@
  * again when a store has changed: at most once a second, and seldom enough to take a twentieth of the time.
  * The thread that notices reads it, while others go on with the previous one.
  */
-#ifndef TT_DISPATCH_KNOWLEDGE_H
-#define TT_DISPATCH_KNOWLEDGE_H
+#ifndef TT_DISPATCH_SNAPSHOT_H
+#define TT_DISPATCH_SNAPSHOT_H
 
 #include "base/rule.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 
 typedef struct tt__snapshot tt__snapshot;
 typedef struct tt__knowledge tt__knowledge; /* of a context */

@@ -2,8 +2,8 @@
  * The GPU backend: one event loop over the workers. A job waits for its cubin, then for a GPU, is tried,
  * and is returned. Compiling and measuring overlap. All GPUs are alike, so any of them may try a job.
  */
-#ifndef TT_TUNER_BACKEND_GPU_LOOP_H
-#define TT_TUNER_BACKEND_GPU_LOOP_H
+#ifndef TT_TUNER_BACKEND_GPU_EVENT_LOOP_H
+#define TT_TUNER_BACKEND_GPU_EVENT_LOOP_H
 
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/farm/cubins.h"

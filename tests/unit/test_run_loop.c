@@ -1,5 +1,5 @@
 /*
- * The driver of a run on one device: the order in which problems and their copies come, and what a failure
+ * The loop of a run on one device: the order in which problems and their copies come, and what a failure
  * leaves.
  */
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "search_fixture.h"
-#include "tuner/run/driver.h"
+#include "tuner/run/run_loop.h"
 
 enum { PROBLEMS = 2 };
 
@@ -57,7 +57,7 @@ static void test_order(void **state) {
         open_course(&c, 1 << 27, 1 << 28);
         if (budget)
             c.b.s.end_s = tt__now_s() + 1000;
-        assert_ok(tt__driver_run(&c.b.s, NULL, c.results));
+        assert_ok(tt__run_loop(&c.b.s, NULL, c.results));
         expect_opened(&c, budget ? "c1p1c2p2" : "c1c2p1p2");
         for (int i = 0; i < PROBLEMS; i++)
             assert_string_equal(c.results[i].kernel, "numbers");
@@ -71,7 +71,7 @@ static void test_shared_copy(void **state) {
     (void)state;
     course c;
     open_course(&c, 1 << 27, 1 << 27);
-    assert_ok(tt__driver_run(&c.b.s, NULL, c.results));
+    assert_ok(tt__run_loop(&c.b.s, NULL, c.results));
     assert_int_equal(c.b.backend.n_opened, 2 * PROBLEMS);
     assert_string_equal(c.b.backend.opened[1].op, "transpose");
     assert_string_equal(c.results[1].kernel, "numbers");
@@ -85,7 +85,7 @@ static void test_second_copy_fails(void **state) {
         course c;
         open_course(&c, 1 << 27, 1 << 28);
         c.b.backend.cannot_open = nth;
-        tt_status status = tt__driver_run(&c.b.s, NULL, c.results);
+        tt_status status = tt__run_loop(&c.b.s, NULL, c.results);
         assert_int_equal(status, nth == 2 ? TT_OK : TT_E_NO_MEMORY);
         assert_int_equal(c.b.s.n_ended, nth == 2 ? PROBLEMS : 0);
         if (nth == 2)
@@ -110,7 +110,7 @@ static void test_asks_about_each(void **state) {
     int n = 0;
     open_course(&c, 1 << 27, 1 << 28);
     c.b.s.asks = true;
-    assert_ok(tt__driver_run(&c.b.s, &(tt__tune_question){ask, &n}, c.results));
+    assert_ok(tt__run_loop(&c.b.s, &(tt__tune_question){ask, &n}, c.results));
     assert_int_equal(n, PROBLEMS);
     bench_close(&c.b);
 }

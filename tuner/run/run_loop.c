@@ -1,5 +1,5 @@
 /*
- * The driver: one state machine for every run.
+ * The loop of a run: one state machine for every run.
  *
  * A problem on its way to its winner has a lane, with a number that the backend knows, too:
  *
@@ -23,7 +23,7 @@
  * finals, so that compilers have work. The first two copies are searched one after the other: a copy has few
  * kernels, and compilers meanwhile work ahead on the problem's.
  */
-#include "tuner/run/driver.h"
+#include "tuner/run/run_loop.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -665,7 +665,7 @@ static tt_status run(driver *d) {
     return TT_OK;
 }
 
-tt_status tt__driver_run(tt__session *s, const tt__tune_question *question, tt_result *results) {
+tt_status tt__run_loop(tt__session *s, const tt__tune_question *question, tt_result *results) {
     driver d = {.s = s, .question = question, .results = results, .most = lanes_most(s)};
     tt_status status = plan(&d);
     if (status == TT_OK)

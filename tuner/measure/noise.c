@@ -1,7 +1,7 @@
 /*
  * Order statistics need no assumption about the distribution, and one outlier changes them little.
  */
-#include "tuner/measure/stats.h"
+#include "tuner/measure/noise.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * The driver of a run: takes each problem from its search to its winner, on one device or on several.
+ * The loop of a run: takes each problem from its search to its winner, on one device or on several.
  */
-#ifndef TT_TUNER_RUN_DRIVER_H
-#define TT_TUNER_RUN_DRIVER_H
+#ifndef TT_TUNER_RUN_RUN_LOOP_H
+#define TT_TUNER_RUN_RUN_LOOP_H
 
 #include "tuner/search/search.h"
 
@@ -16,6 +16,6 @@ typedef struct tt__tune_question {
 /* Tunes all problems of the session's call, and asks the question (may be NULL) about each winner. `results`
  * has one for each. After a failure the first s->n_ended are those of the problems that have ended, in their
  * order. */
-tt_status tt__driver_run(tt__session *s, const tt__tune_question *question, tt_result *results);
+tt_status tt__run_loop(tt__session *s, const tt__tune_question *question, tt_result *results);
 
 #endif

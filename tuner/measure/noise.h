@@ -1,8 +1,8 @@
 /*
- * The statistics that decide: medians, and paired comparison with a confidence interval.
+ * How noise is judged, and who is faster: medians, and paired comparison with a confidence interval.
  */
-#ifndef TT_TUNER_MEASURE_STATS_H
-#define TT_TUNER_MEASURE_STATS_H
+#ifndef TT_TUNER_MEASURE_NOISE_H
+#define TT_TUNER_MEASURE_NOISE_H
 
 #include <stddef.h>
 

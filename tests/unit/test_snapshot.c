@@ -2,12 +2,12 @@
  * What is known in memory: the distance of winners from a problem, which of them are looked at, their order,
  * and when it is read again.
  */
-#include "dispatch/knowledge.h"
+#include "dispatch/snapshot.h"
 
 #include <math.h>
 
 #include "base/random.h"
-#include "dispatch/layers.h"
+#include "dispatch/store_layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/operation.h"

@@ -1,7 +1,7 @@
 /*
  * The event loop: requests to the workers, and what their replies change.
  */
-#include "tuner/backend/gpu/loop.h"
+#include "tuner/backend/gpu/event_loop.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -302,8 +302,8 @@ tt_status tt__loop_open_problem(tt__loop *l, size_t gpu) {
         l->gpus[gpu].state = TT__ARRAYS_STARTING;
         return TT_OK;
     }
-    tt__workers_ask_problem(&l->workers, gpu, &task->problem, &task->work, l->opts.fresh_data, task->checker, task->reference,
-                            preparing_s(l, task));
+    tt__workers_ask_problem(&l->workers, gpu, &task->problem, &task->work, l->opts.fresh_data, task->checker,
+                            task->reference, preparing_s(l, task));
     l->gpus[gpu].task = task->number;
     l->gpus[gpu].state = TT__ARRAYS_OPENING;
     return TT_OK;
