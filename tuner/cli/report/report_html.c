@@ -369,14 +369,15 @@ static bool two_gpus(const tt__change *c) {
     return !tt__same_gpu(&c->before.gpu, &c->after.gpu);
 }
 
+static const char *const change_words[] = {"within the noise", "faster", "slower"}; /* by tt__change_kind */
+
 static void add_change_row(tt__str *out, const tt__change *c) {
-    static const char *const words[] = {"within the noise", "faster", "slower"};
     static const char *const classes[] = {"same", "good", "worse"};
     char text[PROBLEM_MAX];
     const tt__winner *a = &c->before, *b = &c->after;
     tt__str_add(out, "<tr>");
     add_cell(out, "", "%s %s", a->problem.op, problem_name(text, &a->problem));
-    add_cell(out, two_gpus(c) ? "" : classes[c->kind], "%s", words[c->kind]);
+    add_cell(out, two_gpus(c) ? "" : classes[c->kind], "%s", change_words[c->kind]);
     add_cell(out, "", "%s", tt__change_what(c));
     add_cell(out, "num", "%s", tt__cli_time(a->time_us).text);
     add_cell(out, "num", "%s", tt__cli_time(b->time_us).text);
@@ -403,6 +404,23 @@ static tt_status find_changes(changes *out, const tt__subject *before, const tt_
             out->first[same][out->n[same]++] = c;
     }
     return TT_OK;
+}
+
+/* "1 problem is slower, 4 within the noise": kinds that no problem has are left out. */
+static void say_changes(tt__str *out, const changes *c) {
+    static const int order[] = {TT__CHANGE_FASTER, TT__CHANGE_SLOWER, TT__CHANGE_NONE};
+    bool is_first = true;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        const size_t n = c->by_kind[order[i]];
+        if (n == 0)
+            continue;
+        tt__str_addf(out, "%s%zu%s %s", is_first ? "" : ", ", n,
+                     !is_first ? ""
+                     : n == 1  ? " problem is"
+                               : " problems are",
+                     change_words[order[i]]);
+        is_first = false;
+    }
 }
 
 static tt__interval_row interval_of(const tt__change *c) {
@@ -460,16 +478,15 @@ static tt_status section_changes(tt__str *out, const html_page *page) {
         const bool two = !tt__same_gpu(&r->subjects[0].gpu, &r->subjects[k].gpu);
         snprintf(name, sizeof name, two ? "%s, and beside it %s" : "From %s to %s", from, to);
         tt_status status = find_changes(c, &r->subjects[0], &r->subjects[k]);
-        const size_t faster = c->by_kind[TT__CHANGE_FASTER], slower = c->by_kind[TT__CHANGE_SLOWER],
-                     same = c->by_kind[TT__CHANGE_NONE], n = faster + slower + same;
+        const size_t n =
+            c->by_kind[TT__CHANGE_FASTER] + c->by_kind[TT__CHANGE_SLOWER] + c->by_kind[TT__CHANGE_NONE];
         tt__str_addf(out, "<section%s><h2>%s</h2>\n<p>", k == 1 ? " id=changes" : "",
                      two ? "Two GPUs compared" : "What changed");
         tt__html_text(out, name);
         if (n) {
-            tt__str_addf(out,
-                         two ? ": on the second %zu are faster, %zu slower, %zu within the noise.</p>\n"
-                             : ": %zu faster, %zu slower, %zu within the noise.</p>\n",
-                         faster, slower, same);
+            tt__str_add(out, two ? ": on the second GPU, " : ": ");
+            say_changes(out, c);
+            tt__str_add(out, ".</p>\n");
             draw_changes(out, name, c, n, two);
         } else {
             tt__str_add(out, ": they have no problem in common.</p>\n");
@@ -574,9 +591,9 @@ static void add_facts(tt__str *out, const tt__details *d) {
         add_fact(out, "class of equal bits", "%s%s", tt__bits_text(bits, w->bits),
                  tt__cli_batch(w->batch_invariant));
     if (w->copy_fraction > 0)
-        add_fact(out, "of the copy", "%s", tt__cli_percent(w->copy_fraction).text);
+        add_fact(out, "of copy", "%s", tt__cli_percent(w->copy_fraction).text);
     if (gbps > 0 && peak > 0)
-        add_fact(out, "of the peak", "%s", tt__cli_percent(gbps / peak).text);
+        add_fact(out, "of peak", "%s", tt__cli_percent(gbps / peak).text);
     if (w->speedup_vs_default > 0)
         add_fact(out, "vs default", "%.2fx", w->speedup_vs_default);
     add_fact(out, "tried", "%lld", (long long)w->trials);
