@@ -305,18 +305,6 @@ tt_status tt__path_check_new(const char *path) {
     return check_folder(path, real, !ours && new_owner(&made, real) ? &made : NULL);
 }
 
-tt_status tt__path_immutable_uri(tt__str *out, const char *path) {
-    tt__str_add(out, *path == '/' ? "file://" : "file:");
-    for (const char *p = path; *p; p++) {
-        if (strchr("%?#", *p))
-            tt__str_addf(out, "%%%02X", (unsigned char)*p);
-        else
-            tt__str_addn(out, p, 1);
-    }
-    tt__str_add(out, "?immutable=1");
-    return tt__str_check(out);
-}
-
 bool tt__path_has(const char *path, const char *side) {
     char name[SIDE_MAX];
     struct stat st;

@@ -30,9 +30,6 @@ tt_status tt__path_check_private(const char *path);
  * names the one that others can. */
 tt_status tt__path_check_code(const char *path);
 
-/* "file:...?immutable=1": SQLite then takes no locks, and needs no files beside the database. */
-tt_status tt__path_immutable_uri(tt__str *out, const char *path);
-
 /* Is there a file with content beside the database? side: "-wal" or "-journal". */
 bool tt__path_has(const char *path, const char *side);
 

@@ -230,6 +230,19 @@ static int connect_and_read(tt__store *s, const char *name, int flags, header *h
     return rc == SQLITE_OK ? read_header(s, h) : rc;
 }
 
+/* "file:...?immutable=1": SQLite then takes no locks, and needs no files beside the database. */
+static tt_status immutable_uri(tt__str *out, const char *path) {
+    tt__str_add(out, *path == '/' ? "file://" : "file:");
+    for (const char *p = path; *p; p++) {
+        if (strchr("%?#", *p))
+            tt__str_addf(out, "%%%02X", (unsigned char)*p);
+        else
+            tt__str_addn(out, p, 1);
+    }
+    tt__str_add(out, "?immutable=1");
+    return tt__str_check(out);
+}
+
 /* A WAL database needs its -wal and -shm files even for reading, and only a connection that may write removes
  * them in the end. With a log or a journal such a connection would change the file. If the files cannot be
  * created, no process can write either, and the database may be read as immutable, unless a log with unseen
@@ -252,7 +265,7 @@ static tt_status connect_read_only(tt__store *s, header *h) {
     }
     if ((kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY) && !tt__path_has(s->path, "-wal")) {
         tt__str uri = {0};
-        tt_status status = tt__path_immutable_uri(&uri, s->path);
+        tt_status status = immutable_uri(&uri, s->path);
         if (status == TT_OK)
             rc = connect_and_read(s, uri.text, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, h);
         tt__str_free(&uri);

@@ -44,8 +44,4 @@ struct tt_ctx {
     struct tt__tuned *tuned; /* first_use.c's */
 };
 
-/* tt_open and tt_close. `tune` is the tuner. */
-tt_status tt__context_open(tt_ctx **out, const tt_open_opts *opts, tt__tune_fn tune);
-void tt__context_close(tt_ctx *ctx);
-
 #endif

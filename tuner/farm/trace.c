@@ -235,13 +235,3 @@ void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try) {
     const tt__count counts[] = {{"to compile", to_compile}, {"to measure", to_try}};
     tt__trace_count(t->trace, "queues", counts, 2);
 }
-
-void tt__timeline_starved(tt__timeline *t, size_t gpu, bool for_cubin) {
-    t->lacked[gpu] = for_cubin ? "a cubin" : "the session";
-}
-
-const char *tt__timeline_lacked(tt__timeline *t, size_t gpu) {
-    const char *lacked = t->lacked[gpu] ? t->lacked[gpu] : "the session";
-    t->lacked[gpu] = NULL;
-    return lacked;
-}

@@ -47,7 +47,6 @@ void tt__trace_count(tt__trace *trace, const char *name, const tt__count *counts
 
 typedef struct tt__timeline {
     tt__trace *trace;                                 /* NULL: no trace */
-    const char *lacked[TT__GPUS_MAX];                 /* missing for an idle GPU */
     int64_t to_compile, to_try, sm_mhz[TT__GPUS_MAX]; /* last values of the counters */
 } tt__timeline;
 
@@ -66,10 +65,5 @@ void tt__timeline_falls(tt__timeline *t, size_t worker, const tt__clock_falls *f
 void tt__timeline_lost(tt__timeline *t, size_t worker, const char *kernel, const char *config,
                        const char *reason);
 void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try);
-
-/* A GPU is idle, because it waits for a cubin or because no trial was requested. */
-void tt__timeline_starved(tt__timeline *t, size_t gpu, bool for_cubin);
-/* The reason for the idle time; ask when the GPU gets work again. */
-const char *tt__timeline_lacked(tt__timeline *t, size_t gpu);
 
 #endif

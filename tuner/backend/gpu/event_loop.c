@@ -715,19 +715,28 @@ static void feed_next(tt__loop *l, size_t gpu) {
         ask_trial(l, gpu, (size_t)at, "the next request");
 }
 
+static const char the_session[] = "the session";
+
+/* What the GPU has waited for. */
+static const char *take_lacked(tt__loop_gpu *gpu) {
+    const char *lacked = gpu->lacked ? gpu->lacked : the_session;
+    gpu->lacked = NULL;
+    return lacked;
+}
+
 tt_status tt__loop_feed_gpu(tt__loop *l) {
     const size_t n = l->workers.n_gpus;
     const bool more = tt__loop_oldest(l, TT__JOB_TO_COMPILE) != TT__NO_JOB;
     for (size_t gpu = 0; gpu < n; gpu++)
         if (!l->workers.items[gpu].busy && !l->gpus[gpu].holds_finals && oldest_for(l, gpu) == TT__NO_JOB)
-            tt__timeline_starved(&l->timeline, gpu, more);
+            l->gpus[gpu].lacked = more ? "a cubin" : the_session;
     if (tt__loop_oldest(l, TT__JOB_TO_TRY) == TT__NO_JOB && !more)
         return TT_OK;
     TT_TRY(tt__loop_prepare(l));
     for (size_t gpu = 0; gpu < n; gpu++) { /* all idle ones before any gets a second trial */
         int at = oldest_for(l, gpu);
         if (l->gpus[gpu].state == TT__ARRAYS_OPEN && !l->workers.items[gpu].busy && at != TT__NO_JOB)
-            ask_trial(l, gpu, (size_t)at, tt__timeline_lacked(&l->timeline, gpu));
+            ask_trial(l, gpu, (size_t)at, take_lacked(&l->gpus[gpu]));
     }
     for (size_t gpu = 0; gpu < n; gpu++)
         if (l->gpus[gpu].state == TT__ARRAYS_OPEN)

@@ -94,6 +94,7 @@ typedef struct tt__loop_gpu {
     double started_s;       /* STARTING: when */
     unsigned sm_mhz;        /* clock of the last trial; 0: unknown */
     bool is_slow;           /* its lower clock was reported */
+    const char *lacked;     /* what it has waited for since it became idle; NULL: nothing */
 } tt__loop_gpu;
 
 typedef struct tt__loop {
