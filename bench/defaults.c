@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "bench/args.h"
 #include "db/exchange/recording.h"
+#include "dispatch/ladder.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "kernel/space/space.h"
@@ -205,14 +206,10 @@ static tt_status ask(tally *t, const file *files, size_t n_files, const char *gp
 /* What a look-up answers if nothing at all was tuned. */
 static tt_status untuned(tt__candidate *best, const tt__gpu *gpu, const tt__problem *p) {
     const tt__template *t = tt__template_set_for(&templates, p);
-    char name[TT__NAME_MAX];
-    bool legal = false;
-    for (size_t i = 0; t && !legal && tt__operation_prefers(name, t->operation, i); i++) {
-        const tt__template *preferred = tt__template_set_find(&templates, name);
-        if (preferred)
-            TT_TRY(tt__space_try(best, preferred, gpu, p, preferred->default_config, &legal));
-    }
-    return legal ? TT_OK : tt__fail(TT_E_UNSUPPORTED, "no default does %s", p->op);
+    *best = (tt__candidate){0};
+    if (t)
+        TT_TRY(tt__ladder_default(best, &templates, t->operation, gpu, p));
+    return best->t ? TT_OK : tt__fail(TT_E_UNSUPPORTED, "no default does %s", p->op);
 }
 
 /* The shortest recorded time of each stage; 0: none. */

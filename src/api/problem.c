@@ -4,7 +4,6 @@
  */
 #include "api/problem.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "api/sized.h"
@@ -340,6 +339,15 @@ static tt_status as_transpose(tt__problem *out, const tt__canonical *c, int warm
     return tt__matrix_align(out, c->align);
 }
 
+/* Returns the end of the name, behind which a number may be written. Names are not compared. */
+static char *add_setting(tt__problem *p, const char *name, int64_t number) {
+    tt__setting *s = &p->settings[p->n++];
+    const size_t n = strlen(name);
+    memcpy(s->name, name, n + 1);
+    s->number = number;
+    return s->name + n;
+}
+
 tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int align) {
     tt__canonical c;
     tt__problem copy;
@@ -358,14 +366,12 @@ tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int
         return TT_OK;
     }
     tt__copy(out->op, sizeof out->op, "permute");
-    for (int of_stride = 0; of_stride < 2; of_stride++)
-        for (int i = 0; i < TT__CANONICAL_DIMS; i++) {
-            tt__setting *s = &out->settings[out->n++];
-            snprintf(s->name, sizeof s->name, "%s%d", of_stride ? "stride" : "dim", i);
-            s->number = i >= c.n ? 1 : of_stride ? c.stride[i] : c.dim[i];
-        }
-    tt__problem_set(out, "elem_size", c.elem_size);
-    tt__problem_set(out, "align", c.align);
+    for (int i = 0; i < TT__CANONICAL_DIMS; i++)
+        tt__integer_text(add_setting(out, "dim", i < c.n ? c.dim[i] : 1), i);
+    for (int i = 0; i < TT__CANONICAL_DIMS; i++)
+        tt__integer_text(add_setting(out, "stride", i < c.n ? c.stride[i] : 1), i);
+    add_setting(out, "elem_size", c.elem_size);
+    add_setting(out, "align", c.align);
     return TT_OK;
 }
 

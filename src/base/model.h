@@ -219,7 +219,7 @@ typedef struct tt__workload {
     tt__array arrays[TT__OPERANDS_MAX];
     int align; /* the addresses are multiples of this, up to 16; verifying uses addresses that are no multiple
                   of more */
-    int offset; /* tt__problem_offset: bytes between a multiple of 16 and the start of the buffers when timed
+    int offset; /* tt__facts_offset: bytes between a multiple of 16 and the start of the buffers when timed
                  */
     bool warm;
     bool moves;         /* only moves bytes, so that its output can be the next launch's input */

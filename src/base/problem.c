@@ -1,9 +1,7 @@
 /* Settings of a problem, by name. */
 #include "base/problem.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +50,7 @@ const tt__setting *tt__problem_setting_at(const tt__problem *p, size_t i, const 
 
 const tt__setting *tt__problem_setting(const tt__problem *p, const char *name) {
     for (int i = 0; i < p->n; i++)
-        if (strcmp(p->settings[i].name, name) == 0)
+        if (p->settings[i].name[0] == name[0] && strcmp(p->settings[i].name, name) == 0)
             return &p->settings[i];
     return NULL;
 }
@@ -112,15 +110,18 @@ const char *tt__setting_text(char out[TT__SETTING_TEXT_MAX], const tt__setting *
     if (s->type != TT__TYPE_NONE)
         tt__copy(out, TT__SETTING_TEXT_MAX, tt__types[s->type].name);
     else
-        snprintf(out, TT__SETTING_TEXT_MAX, "%" PRId64, s->number);
+        tt__integer_text(out, s->number);
     return out;
 }
 
 void tt__problem_add_settings(tt__str *out, const tt__problem *p, const char *between) {
     char value[TT__SETTING_TEXT_MAX];
-    for (int i = 0; i < p->n; i++)
-        tt__str_addf(out, "%s%s=%s", i ? between : "", p->settings[i].name,
-                     tt__setting_text(value, &p->settings[i]));
+    for (int i = 0; i < p->n; i++) {
+        tt__str_add(out, i ? between : "");
+        tt__str_add(out, p->settings[i].name);
+        tt__str_add(out, "=");
+        tt__str_add(out, tt__setting_text(value, &p->settings[i]));
+    }
 }
 
 /* "NAME=VALUE" of n characters. */

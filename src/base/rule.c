@@ -48,12 +48,13 @@ bool tt__rule_is_for(const tt__tuning_rule *r, const tt__problem *p) {
 static void finish_point(tt__rule_point *p, const tt__tuning_rule *r) {
     const int elem_size = tt__problem_elem_size(&r->group);
     for (int i = 0; i < r->n_axes; i++) {
-        p->logs[i] = (float)tt__number_log(p->values[i]);
-        p->factors[i] = 0;
-        for (int64_t v = p->values[i] * elem_size; p->factors[i] < factors_2 && v % 2 == 0; v /= 2)
-            p->factors[i]++;
+        int *factors = &p->axes[i].factors;
+        p->axes[i].log = (float)tt__number_log(p->values[i]);
+        *factors = 0;
+        for (int64_t v = p->values[i] * elem_size; *factors < factors_2 && v % 2 == 0; v /= 2)
+            ++*factors;
     }
-    p->logs[r->n_axes] = p->moved_bytes > 1 ? (float)log2(p->moved_bytes) : 0;
+    p->bytes_log = p->moved_bytes > 1 ? (float)log2(p->moved_bytes) : 0;
 }
 
 void tt__rule_point_of(tt__rule_point *out, const tt__tuning_rule *r, const tt__problem *p) {
@@ -65,11 +66,11 @@ void tt__rule_point_of(tt__rule_point *out, const tt__tuning_rule *r, const tt__
 
 double tt__rule_weight(const tt__tuning_rule *r, const tt__rule_point *asked, const tt__rule_point *point) {
     const bool bytes = asked->moved_bytes > 0 && point->moved_bytes > 0;
-    double far = bytes ? fabs((double)(asked->logs[r->n_axes] - point->logs[r->n_axes])) : 0;
+    double far = bytes ? fabs((double)(asked->bytes_log - point->bytes_log)) : 0;
     for (int i = 0; i < r->n_axes; i++)
         far += r->axes[i].weight *
-               ((bytes ? per_doubling : 1) * fabs((double)(asked->logs[i] - point->logs[i])) +
-                per_factor_2 * abs(asked->factors[i] - point->factors[i]));
+               ((bytes ? per_doubling : 1) * fabs((double)(asked->axes[i].log - point->axes[i].log)) +
+                per_factor_2 * abs(asked->axes[i].factors - point->axes[i].factors));
     return exp(-far);
 }
 

@@ -32,15 +32,16 @@ typedef struct tt__rule_axis {
 
 /* A problem whose times are known. */
 typedef struct tt__rule_point {
-    double moved_bytes;                /* 0: unknown */
-    int64_t values[TT__VARIABLES_MAX]; /* of the axes */
-    /* Of them, for distances: logarithms to base 2, the last one of the bytes; and how often 2 divides the
-     * bytes of each. */
-    float logs[TT__VARIABLES_MAX + 1];
-    uint8_t factors[TT__VARIABLES_MAX];
+    double moved_bytes; /* 0: unknown */
+    float bytes_log;    /* to base 2 */
     /* Natural logarithms of the time over the best; of the default, then of each configuration. NAN: not
      * measured. */
     float losses[TT__RULE_CHOICES_MAX];
+    struct {
+        float log;   /* to base 2 */
+        int factors; /* how often 2 divides its bytes */
+    } axes[TT__VARIABLES_MAX];
+    int64_t values[TT__VARIABLES_MAX]; /* of the axes; no look-up reads them */
 } tt__rule_point;
 
 typedef struct tt__tuning_rule {

@@ -41,6 +41,20 @@ int tt__format(char *out, size_t size, const char *fmt, ...) {
     return n;
 }
 
+size_t tt__integer_text(char out[TT__INTEGER_TEXT_MAX], int64_t number) {
+    char digits[TT__INTEGER_TEXT_MAX];
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    size_t at = sizeof digits;
+    digits[--at] = '\0';
+    do
+        digits[--at] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        digits[--at] = '-';
+    memcpy(out, digits + at, sizeof digits - at);
+    return sizeof digits - 1 - at;
+}
+
 /* ---- The string that grows, and copies */
 
 enum { PIECE_BYTES = 1 << 16 };
@@ -180,7 +194,7 @@ bool tt__is_alnum(char c) {
 }
 
 bool tt__word_is(const char *word, size_t n, const char *name) {
-    return strlen(name) == n && memcmp(word, name, n) == 0;
+    return strncmp(word, name, n) == 0 && !name[n]; /* most differ in their first letters */
 }
 
 bool tt__same_word(const char *word, size_t n, const char *name) {

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/status.h"
@@ -78,6 +79,11 @@ int tt__truth(const char *word, size_t n);
 /* A number with a fraction or an exponent, as C++ writes it: 0.5, 1e-3, 0.5f. */
 bool tt__is_real(const char *text, size_t n);
 bool tt__is_integer(const char *text, size_t n); /* -?digits, no leading zeros, within 64 bits */
+
+/* Writes a number in decimal, at most TT__INTEGER_TEXT_MAX bytes with the NUL; returns its length. For texts
+ * of a look-up, where printf would take most of the time. */
+enum { TT__INTEGER_TEXT_MAX = 21 };
+size_t tt__integer_text(char out[TT__INTEGER_TEXT_MAX], int64_t number);
 
 /* How often a text has a word, also in comments; whether it has it. */
 size_t tt__text_count_word(const char *text, const char *word);

@@ -7,6 +7,7 @@
  */
 #include "dispatch/ladder.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,8 @@ typedef struct query {
     const tt__gpu *gpu;
     const tt__problem *problem;
     const tt__operation *op; /* the problem's operation */
+    tt__facts facts;         /* of the problem */
+    unsigned layers;         /* a bit for each whose store may have it */
     const tt__template_set *templates;
     char driver[32]; /* of this machine; "": unknown, not compared */
     tt_choice *choice;
@@ -100,7 +103,7 @@ static tt_status was_wrong(const query *q, const tt__template *t, const char *co
     tt_status damaged = TT_OK, status = TT_OK;
     for (tt__layer layer = 0; layer < TT__LAYER_SHIPPED && !found; layer++) {
         tt__store *store = tt__layer_store(q->ctx, layer);
-        if (!store || (q->known && !tt__snapshot_has(q->known, layer, q->problem)))
+        if (!store || !(q->layers >> layer & 1))
             continue;
         pthread_mutex_lock(&q->ctx->lock);
         status = last_trial(q, store, t, config, trial, &found);
@@ -114,6 +117,16 @@ static tt_status was_wrong(const query *q, const tt__template *t, const char *co
     }
     *wrong = found && is_wrong(trial);
     return *wrong ? TT_OK : damaged;
+}
+
+/* A user's file may declare an operation of its own, of this name. */
+static tt_status try_config(const query *q, tt__candidate *out, const tt__template *t, const char *config,
+                            bool *legal) {
+    tt__facts own;
+    if (t->operation == q->op)
+        return tt__space_try(out, t, q->gpu, q->problem, &q->facts, config, legal);
+    TT_TRY(tt__facts_of(&own, t->operation, q->gpu, q->problem));
+    return tt__space_try(out, t, q->gpu, q->problem, &own, config, legal);
 }
 
 /* Is the winner's configuration legal for the problem, and not known to be wrong? If its template has
@@ -144,7 +157,7 @@ static tt_status legal(query *q, const tt__winner *w, bool proven, tt__candidate
     const uint64_t hash = hash_of(t, config);
     if (!proven && was_refused(&q->refused, hash))
         return TT_OK;
-    TT_TRY(tt__space_try(out, t, q->gpu, q->problem, config, yes));
+    TT_TRY(try_config(q, out, t, config, yes));
     if (*yes && !proven) {
         tt_status known = was_wrong(q, t, out->config, &trial, &wrong);
         if (known != TT_OK && known != TT_E_DB) /* damaged trials do not cost the winner */
@@ -210,7 +223,7 @@ static tt_status winner_in(const query *q, tt__layer layer, tt__winner *w, bool 
     tt__store *store = tt__layer_store(q->ctx, layer);
     *found = false;
     if (q->known) {
-        *found = tt__snapshot_winner(q->known, layer, q->gpu, q->problem, w);
+        *found = q->layers >> layer & 1 && tt__snapshot_winner(q->known, layer, q->gpu, q->problem, w);
         return TT_OK;
     }
     if (layer == TT__LAYER_SHIPPED) {
@@ -314,10 +327,7 @@ static tt_status try_near(query *q, bool anything, bool same, bool *done) {
 
 /* Where kernels have sizes as constants, a winner of the same sizes is far better than one of others. */
 static tt_status try_same_sizes(query *q, bool *done) {
-    bool known = false;
-    for (tt__layer layer = 0; layer < TT__LAYER_COUNT && q->op->macros; layer++)
-        known |= tt__snapshot_has(q->known, layer, q->problem);
-    return known ? try_near(q, false, true, done) : TT_OK;
+    return q->op->macros && q->layers ? try_near(q, false, true, done) : TT_OK;
 }
 
 static tt_status try_nearest(query *q, bool *done) {
@@ -336,11 +346,12 @@ static tt_status advise(const query *q) {
     tt__str text = {0}, settings = {0};
     tt_status status;
     TT_GOTO(tt__problem_add_unusual(&settings, q->op, p));
-    tt__str_addf(&text, "nothing was tuned for this: run \"tune %s ", *p->text ? "--kernel" : "--op");
+    tt__str_add(&text, "nothing was tuned for this: run \"tune ");
+    tt__str_add(&text, *p->text ? "--kernel " : "--op ");
     tt__str_add_word(&text, *p->text ? q->templates->items[0]->path : p->op);
-    if (settings.len)
-        tt__str_addf(&text, " --problem %s", settings.text);
-    tt__str_addf(&text, "%s\"", p->unverified ? " --unverified" : "");
+    tt__str_add(&text, settings.len ? " --problem " : "");
+    tt__str_add(&text, tt__str_text(&settings));
+    tt__str_add(&text, p->unverified ? " --unverified\"" : "\"");
     TT_GOTO(tt__str_check(&text));
     tt__copy_short(q->choice->why, sizeof q->choice->why, text.text);
 out:
@@ -354,7 +365,7 @@ static tt_status try_default(const query *q, const tt__template *t, tt__candidat
     if (!tt__template_does(t, q->problem))
         return TT_OK;
     TT_TRY(tt__template_read(&t));
-    TT_TRY(tt__space_try(best, t, q->gpu, q->problem, t->default_config, &yes));
+    TT_TRY(try_config(q, best, t, t->default_config, &yes));
     if (!yes)
         best->t = NULL;
     return TT_OK;
@@ -411,8 +422,9 @@ static tt_status find_default(const query *q, tt__candidate *best) {
 
 tt_status tt__ladder_default(tt__candidate *out, const tt__template_set *templates, const tt__operation *op,
                              const tt__gpu *gpu, const tt__problem *p) {
-    const query q = {.gpu = gpu, .problem = p, .op = op, .templates = templates};
+    query q = {.gpu = gpu, .problem = p, .op = op, .templates = templates};
     out->t = NULL;
+    TT_TRY(tt__facts_of(&q.facts, op, gpu, p));
     return find_default(&q, out);
 }
 
@@ -489,13 +501,13 @@ static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__
         *yes = !wrong;
         return TT_OK;
     }
-    tt__winner w = {0};
+    tt__winner w; /* of which a configuration is known, and for a user's kernel the problem */
     const tt__rule_config *c = &r->configs[choice - 1];
     tt__copy(w.kernel, sizeof w.kernel, c->kernel);
     tt__copy(w.hash, sizeof w.hash, c->hash);
     tt__copy(w.config, sizeof w.config, c->config);
     TT_TRY(legal(q, &w, false, out, yes));
-    if (*yes) {
+    if (*yes && tt__problem_is_users(q->problem)) {
         measured_problem(&w.problem, q, r, choice);
         TT_TRY(is_covered(q, &w, out, yes));
     }
@@ -559,8 +571,10 @@ static tt_status climb(query *q) {
         return TT_OK;
     if (q->ctx->locked && !q->ctx->lock_default)
         return no_winner(q);
-    if (!q->known)
+    if (!q->known) {
         TT_TRY(tt__knowledge_read(&q->known, q->ctx));
+        q->layers = tt__snapshot_layers(q->known, q->problem);
+    }
     for (size_t i = 0; i < TT__COUNT(rungs) && !done; i++)
         if (!q->ctx->locked || rungs[i] == try_rule)
             TT_TRY(rungs[i](q, &done));
@@ -581,13 +595,18 @@ static tt_status look_up(tt_ctx *ctx, const tt__template_set *templates, const t
                .gpu = gpu,
                .problem = p,
                .op = t->operation,
+               .layers = UINT_MAX,
                .templates = templates,
                .choice = choice,
                .candidate = candidate,
                .loss = loss};
+    if (q.known)
+        q.layers = tt__snapshot_layers(q.known, p);
     if (!ctx->gpu_name[0])
         tt__driver_version(q.driver, sizeof q.driver);
-    tt_status status = climb(&q);
+    tt_status status = tt__facts_of(&q.facts, q.op, gpu, p);
+    if (status == TT_OK)
+        status = climb(&q);
     tt__knowledge_release(ctx, q.known);
     choice->unverified = p->unverified; /* an unverified kernel shares no winners with others */
     return status;

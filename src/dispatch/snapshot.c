@@ -81,8 +81,8 @@ struct tt__snapshot {
 typedef struct note {
     uint64_t number;
     tt__gpu gpu;
-    tt__problem problem;
     tt_choice choice;
+    tt__problem problem; /* only the settings that it has, so that a new one touches little memory */
 } note;
 
 struct tt__knowledge {
@@ -683,17 +683,21 @@ void tt__knowledge_note(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, c
         return;
     if (!all->notes)
         all->notes = calloc(NOTES, sizeof *all->notes);
-    if (all->notes)
-        all->notes[tt__problem_hash(p) % NOTES] =
-            (note){.number = number, .gpu = *gpu, .problem = *p, .choice = *choice};
+    note *n = all->notes ? &all->notes[tt__problem_hash(p) % NOTES] : NULL;
+    if (n) {
+        n->number = number;
+        n->gpu = *gpu;
+        memcpy(&n->problem, p, offsetof(tt__problem, settings) + (size_t)p->n * sizeof *p->settings);
+        n->choice = *choice;
+    }
     pthread_mutex_unlock(&all->noting);
 }
 
 /* ---- A snapshot ---------------------------------------------------------------------------------------- */
 
-bool tt__snapshot_has(const tt__snapshot *k, tt__layer layer, const tt__problem *p) {
+unsigned tt__snapshot_layers(const tt__snapshot *k, const tt__problem *p) {
     const uint32_t at = find_problem(k, p, tt__problem_hash(p));
-    return at != NONE && k->problems[at].layers >> layer & 1;
+    return at == NONE ? 0 : k->problems[at].layers;
 }
 
 static void fetch(const tt__snapshot *k, uint32_t at, tt__winner *out) {

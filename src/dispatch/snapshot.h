@@ -41,8 +41,8 @@ void tt__knowledge_note(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, c
 
 /* ---- A snapshot -------------------------------------------------------------------------------------- */
 
-/* May the layer's store have trials of the problem? */
-bool tt__snapshot_has(const tt__snapshot *known, tt__layer layer, const tt__problem *p);
+/* A bit for each layer that has the problem, and whose store may have trials of it. */
+unsigned tt__snapshot_layers(const tt__snapshot *known, const tt__problem *p);
 /* The winner of the very problem on this GPU in a layer. */
 bool tt__snapshot_winner(const tt__snapshot *known, tt__layer layer, const tt__gpu *gpu, const tt__problem *p,
                          tt__winner *out);

@@ -29,7 +29,7 @@ static void look_at_problem(const tt__operation *op, const char *name, const cha
     tt__str settings = {0};
     char words[TT__PROBLEM_TEXT_MAX];
     bool same;
-    int offset;
+    tt__facts facts;
     tt_status status = tt__operation_problem(&p, op, name, text);
     fuzz_want(status == TT_OK || ((status == TT_E_INVALID || status == TT_E_TEMPLATE) && *tt_last_error()),
               "a problem");
@@ -37,7 +37,8 @@ static void look_at_problem(const tt__operation *op, const char *name, const cha
         return;
     fuzz_want(tt__operation_distance(op, &p, &p, &same) <= 0 && same, "no distance from itself");
     fuzz_want(*tt__problem_text(words, &p), "words");
-    fuzz_want(tt__problem_offset(&offset, op, &p) == TT_OK && offset >= 0 && offset < 16, "an offset");
+    fuzz_want(tt__facts_of(&facts, op, NULL, &p) == TT_OK, "facts");
+    fuzz_want(tt__facts_offset(&facts) >= 0 && tt__facts_offset(&facts) < 16, "an offset");
     fuzz_want(tt__problem_add_unusual(&settings, op, &p) == TT_OK, "what is unusual");
     status = tt__operation_problem(&again, op, name, tt__str_text(&settings));
     fuzz_want(status == TT_OK && tt__problem_same(&p, &again), "the same from what is unusual");

@@ -30,7 +30,7 @@ static void defaults(void **state) {
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const tt__operation *op;
-        int offset;
+        tt__facts facts;
         tt__problem p = problem_of_matrix(cases[i].asked);
         tt_problem m = tt__matrix_of(&p);
         assert_int_equal(m.rows, cases[i].asked.rows);
@@ -44,8 +44,8 @@ static void defaults(void **state) {
         assert_int_equal(m.elem_size, cases[i].elem_size);
         assert_int_equal(m.align, cases[i].align);
         assert_int_equal(tt__operation_builtin(&op, p.op), TT_OK);
-        assert_int_equal(tt__problem_offset(&offset, op, &p), TT_OK);
-        assert_int_equal(offset, cases[i].offset);
+        assert_int_equal(tt__facts_of(&facts, op, NULL, &p), TT_OK);
+        assert_int_equal(tt__facts_offset(&facts), cases[i].offset);
     }
 }
 

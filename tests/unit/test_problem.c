@@ -310,11 +310,11 @@ static void says_where_arrays_begin(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         const tt__operation *op;
         tt__problem p = problem_of(cases[i].op, cases[i].text);
-        int offset;
+        tt__facts facts;
         assert_int_equal(tt__operation_builtin(&op, cases[i].op), TT_OK);
-        assert_int_equal(tt__problem_offset(&offset, op, &p), TT_OK);
-        if (offset != cases[i].offset)
-            fail_msg("%s %s: %d", cases[i].op, cases[i].text, offset);
+        assert_int_equal(tt__facts_of(&facts, op, NULL, &p), TT_OK);
+        if (tt__facts_offset(&facts) != cases[i].offset)
+            fail_msg("%s %s: %d", cases[i].op, cases[i].text, tt__facts_offset(&facts));
     }
 }
 

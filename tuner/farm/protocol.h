@@ -100,7 +100,7 @@ typedef struct tt__msg_trial {
     tt__launch launch;
     tt__checks checks;
     double cutoff_us; /* screening stops early above it; 0: never */
-    int offset;       /* tt__problem_offset of the configuration's problem */
+    int offset;       /* tt__facts_offset of the configuration's problem */
     bool copy;        /* this launch is the copy */
     size_t cubin_size;
 } tt__msg_trial;

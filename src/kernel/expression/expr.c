@@ -88,6 +88,14 @@ static tt__value evaluate(const code *c, size_t at, tt__inputs *in);
 
 static tt__value arithmetic(kind k, tt__value a, tt__value b) {
     int64_t i;
+    if (a.kind == TT__VALUE_INT && b.kind == TT__VALUE_INT) { /* nearly all of them */
+        if (k == ADD && !__builtin_add_overflow(a.i, b.i, &i))
+            return tt__value_int(i);
+        if (k == MULTIPLY && !__builtin_mul_overflow(a.i, b.i, &i))
+            return tt__value_int(i);
+        if (k == DIVIDE && b.i > 0)
+            return tt__value_int(a.i / b.i);
+    }
     if (is_null(a) || is_null(b))
         return tt__value_null();
     const bool whole = a.kind != TT__VALUE_REAL && b.kind != TT__VALUE_REAL;
@@ -133,7 +141,8 @@ static tt__value compare(kind k, tt__value a, tt__value b) {
                                                       : tt__value_compare(a, b) == 0);
     if (is_null(a) || is_null(b))
         return tt__value_null();
-    const int order = tt__value_compare(a, b);
+    const bool whole = a.kind == TT__VALUE_INT && b.kind == TT__VALUE_INT;
+    const int order = whole ? (a.i > b.i) - (a.i < b.i) : tt__value_compare(a, b);
     return tt__value_int(k == EQUAL ? order == 0 : k == LESS ? order < 0 : order <= 0);
 }
 

@@ -15,16 +15,20 @@
 #include "base/sizes.h"
 
 typedef struct tiling {
-    permute_shape s;         /* without dimensions of 1 */
-    int n;                   /* dimensions */
-    int order[PERMUTE_DIMS]; /* of the source, the innermost first */
-    int size[PERMUTE_DIMS];  /* of a tile */
-    bool in_row[PERMUTE_DIMS];
+    permute_shape s;           /* without dimensions of 1 */
+    int n;                     /* dimensions */
+    int order[PERMUTE_DIMS];   /* of the source, the innermost first */
     int64_t dst[PERMUTE_DIMS]; /* strides of the destination */
     int64_t step;              /* elements from one column to the next in the source */
-    int row_dims, row_most;    /* dimensions of a row, in `order`; those that may be */
-    int run_dims, dense_dims;  /* of a run; of what is dense in the destination */
-    int read_cut, write_cut;   /* dimensions of which the tile has a part; -1: none */
+    int64_t reach;             /* elements of the source */
+    /* Of a tile. */
+    int size[PERMUTE_DIMS];
+    int left[PERMUTE_DIMS];      /* of a dimension's last tile; 0: it is whole */
+    int64_t tiles[PERMUTE_DIMS]; /* of a dimension */
+    bool in_row[PERMUTE_DIMS];
+    int row_dims, row_most;   /* dimensions of a row, in `order`; those that may be */
+    int run_dims, dense_dims; /* of a run; of what is dense in the destination */
+    int read_cut, write_cut;  /* dimensions of which the tile has a part; -1: none */
 } tiling;
 
 /* n / d is n * multiplier >> 32, for n below 2^16. */
@@ -34,16 +38,16 @@ static unsigned multiplier_of(int d) {
 
 static void start(tiling *t, const permute_shape *s) {
     int64_t dense = 1;
-    *t = (tiling){.s = {.elem_size = s->elem_size, .align = s->align}, .read_cut = -1, .write_cut = -1};
+    *t = (tiling){.s = {.elem_size = s->elem_size, .align = s->align}, .reach = 1};
     for (int k = 0; k < PERMUTE_DIMS; k++) {
         t->s.dim[k] = t->s.stride[k] = 1;
         if (s->dim[k] == 1)
             continue;
         t->s.dim[t->n] = s->dim[k];
         t->s.stride[t->n] = s->stride[k];
-        t->dst[t->n] = dense;
-        t->size[t->n++] = 1;
+        t->dst[t->n++] = dense;
         dense *= s->dim[k];
+        t->reach += (s->dim[k] - 1) * s->stride[k];
     }
     for (int k = 0; k < t->n; k++) { /* insertion sort */
         int i = k;
@@ -52,6 +56,15 @@ static void start(tiling *t, const permute_shape *s) {
         t->order[i] = k;
     }
     t->step = t->n ? t->s.stride[t->order[0]] : 1;
+}
+
+static void begin_tile(tiling *t) {
+    for (int k = 0; k < t->n; k++) {
+        t->size[k] = 1;
+        t->in_row[k] = false;
+    }
+    t->row_dims = t->row_most = t->run_dims = t->dense_dims = 0;
+    t->read_cut = t->write_cut = -1;
 }
 
 /* Dimensions of the source, as long as they are dense, until they make so many bytes. `apart`: and until one
@@ -80,11 +93,11 @@ static void add_runs(tiling *t, int bytes, int end) {
     int64_t run = t->s.elem_size;
     for (int k = 0; k < end; k++) {
         int unit = 16; /* so many make whole vectors of 16 bytes */
-        while (unit > 1 && run % (16 / unit * 2) == 0)
+        while (unit > 1 && (run & (16 / unit * 2 - 1)) == 0)
             unit /= 2;
-        const int64_t limit = bytes / run;
+        const int64_t limit = bytes / run, part = unit - 1; /* all but `limit` are powers of two */
         const int size = permute_chunk(
-            t->s.dim[k], t->s.dim[k] % unit || limit < unit ? limit : limit - limit % unit, unit);
+            t->s.dim[k], (t->s.dim[k] & part) || limit < unit ? limit : limit - (limit & part), unit);
         if (size > t->size[k])
             t->size[k] = size;
         run *= t->size[k];
@@ -119,7 +132,7 @@ static void find_runs(tiling *t) {
 
 /* The bit of a dimension whose last tile is smaller. */
 static unsigned cut_of(const tiling *t, int k) {
-    return t->s.dim[k] % t->size[k] == 0 ? 0 : 1u << (PERMUTE_ANY_CUT + (k == t->read_cut ? 0 : 1));
+    return t->left[k] == 0 ? 0 : 1u << (PERMUTE_ANY_CUT + (k == t->read_cut ? 0 : 1));
 }
 
 static permute_count count_of(const tiling *t, const int *dims, int n) {
@@ -128,7 +141,7 @@ static permute_count count_of(const tiling *t, const int *dims, int n) {
         const int k = dims[i];
         if (t->size[k] == 1)
             continue;
-        c.left = c.all * (unsigned)(t->s.dim[k] % t->size[k]);
+        c.left = c.all * (unsigned)t->left[k];
         c.all *= (unsigned)t->size[k];
         c.cut = cut_of(t, k);
     }
@@ -142,22 +155,31 @@ static permute_count count_along(const tiling *t, int dims) {
     return count_of(t, list, dims);
 }
 
-static bool add_outer(tt__tile *out, const tiling *t) {
+static void count_tiles(tiling *t) {
+    for (int k = 0; k < t->n; k++) {
+        const int64_t dim = t->s.dim[k], size = t->size[k];
+        t->tiles[k] = size == dim ? 1 : size == 1 ? dim : (dim + size - 1) / size;
+        t->left[k] = (int)(size - (t->tiles[k] * size - dim));
+        t->left[k] = t->left[k] == size ? 0 : t->left[k];
+    }
+}
+
+/* `all`: not only what the cost needs. */
+static bool add_outer(tt__tile *out, const tiling *t, bool all) {
     permute_any *a = &out->argument;
     out->blocks = 1;
     for (int k = 0; k < t->n; k++) {
-        const int64_t tiles = (t->s.dim[k] + t->size[k] - 1) / t->size[k];
-        int log = 0;
+        const int64_t tiles = t->tiles[k];
         if (tiles == 1)
             continue;
-        if (tiles > INT32_MAX / out->blocks || a->n_outer == PERMUTE_ANY_OUTER)
+        if (tiles > INT32_MAX || tiles * out->blocks > INT32_MAX || a->n_outer == PERMUTE_ANY_OUTER)
             return false;
         out->blocks *= tiles;
-        while ((INT64_C(1) << log) < tiles)
-            log++;
+        const int log = 64 - __builtin_clzll((unsigned long long)tiles - 1); /* 2^log tiles or less */
+        const uint64_t scale = UINT64_C(1) << (31 + log);
         a->outer[a->n_outer++] = (permute_outer){
             .tiles = (unsigned)tiles,
-            .multiplier = (unsigned)(((UINT64_C(1) << (31 + log)) + (uint64_t)tiles - 1) / (uint64_t)tiles),
+            .multiplier = all ? (unsigned)((scale + (uint64_t)tiles - 1) / (uint64_t)tiles) : 0,
             .shift = (unsigned)log - 1,
             .cut = cut_of(t, k),
             .src = t->size[k] * t->s.stride[k],
@@ -167,23 +189,20 @@ static bool add_outer(tt__tile *out, const tiling *t) {
     return true;
 }
 
-/* The widest vectors that divide rows (of_source) or runs, and all distances between them. */
+/* The widest vectors that divide rows (of_source) or runs, and all distances between them. A power of two
+ * divides them all if it divides their bits together. */
 static int widest(const tiling *t, const permute_any *a, bool of_source) {
-    int bytes = t->s.elem_size;
     const permute_count *c = of_source ? &a->cols : &a->along;
-    while (bytes < 16 && bytes < t->s.align && (!of_source || t->step == 1)) {
-        const unsigned n = (unsigned)(2 * bytes / t->s.elem_size);
-        bool fits = c->all % n == 0 && (!c->cut || c->left % n == 0);
-        for (unsigned i = 0; i < a->n_outer && fits; i++)
-            fits = (of_source ? a->outer[i].src : a->outer[i].dst) % n == 0;
-        for (int k = 0; k < t->n && fits; k++)
-            fits = t->size[k] == 1 || (of_source ? t->in_row[k] : k < t->run_dims) ||
-                   (of_source ? t->s.stride[k] : t->dst[k]) % n == 0;
-        if (!fits)
-            break;
-        bytes *= 2;
-    }
-    return bytes;
+    int64_t bits = (16 / t->s.elem_size) | (int64_t)c->all | (c->cut ? (int64_t)c->left : 0);
+    if (of_source && t->step != 1)
+        return t->s.elem_size;
+    for (unsigned i = 0; i < a->n_outer; i++)
+        bits |= of_source ? a->outer[i].src : a->outer[i].dst;
+    for (int k = 0; k < t->n; k++)
+        if (t->size[k] > 1 && !(of_source ? t->in_row[k] : k < t->run_dims))
+            bits |= of_source ? t->s.stride[k] : t->dst[k];
+    const int bytes = (int)(bits & -bits) * t->s.elem_size;
+    return bytes < t->s.align || t->s.align < t->s.elem_size ? bytes : t->s.align;
 }
 
 /* A run may be a part of what is dense in the destination. Tables of runs and of a run's elements should be
@@ -226,7 +245,7 @@ static unsigned up_to_16(unsigned bytes) {
 }
 
 /* Shared memory: tables of rows, runs and elements of a run, then the rows one behind the other. */
-static void place(tt__tile *out, const tiling *t) {
+static void place(tt__tile *out, const tiling *t, bool all) {
     permute_any *a = &out->argument;
     const unsigned e = (unsigned)t->s.elem_size, load = (unsigned)out->load / e,
                    store = (unsigned)out->store / e;
@@ -245,8 +264,8 @@ static void place(tt__tile *out, const tiling *t) {
         a->pitch = a->cols.all | 1;
         bytes = a->rows * a->pitch * e;
     }
-    a->row_multiplier = multiplier_of((int)a->row_vectors);
-    a->run_multiplier = multiplier_of((int)a->run_vectors);
+    a->row_multiplier = all ? multiplier_of((int)a->row_vectors) : 0;
+    a->run_multiplier = all ? multiplier_of((int)a->run_vectors) : 0;
     a->runs_at = up_to_16(a->rows * (in_words ? 8 : 4));
     a->along_at = a->runs_at + up_to_16(a->runs * (out->kind == TT__TILE_TURNED ? 4 : 8));
     a->held_at = a->along_at + (out->kind == TT__TILE_TURNED ? 0 : up_to_16(a->along.all * 4));
@@ -255,7 +274,7 @@ static void place(tt__tile *out, const tiling *t) {
 
 /* Lists of dimensions, as they are added up. */
 typedef struct lists {
-    permute_any *a;
+    permute_any *a; /* NULL: only counted */
     const tiling *t;
     unsigned n;       /* all entries, also those that do not fit */
     int64_t src, dst; /* the farthest element of a tile */
@@ -265,10 +284,10 @@ static void add_inner(lists *l, unsigned *n, int k, int64_t first, int64_t secon
     const int size = l->t->size[k];
     if (size == 1)
         return;
-    if (l->n < PERMUTE_ANY_INNER)
+    if (l->a && l->n < PERMUTE_ANY_INNER)
         l->a->inner[l->n] = (permute_inner){.multiplier = multiplier_of(size),
                                             .size = (unsigned short)size,
-                                            .left = (unsigned short)(l->t->s.dim[k] % size),
+                                            .left = (unsigned short)l->t->left[k],
                                             .first = (unsigned)first,
                                             .second = (unsigned)second | cut_of(l->t, k)};
     l->n++;
@@ -276,9 +295,9 @@ static void add_inner(lists *l, unsigned *n, int k, int64_t first, int64_t secon
 }
 
 /* Rows, runs and elements of a run, each as a list of dimensions. */
-static bool list_dims(tt__tile *out, const tiling *t) {
+static bool list_dims(tt__tile *out, const tiling *t, bool all) {
     permute_any *a = &out->argument;
-    lists l = {.a = a, .t = t};
+    lists l = {.a = all ? a : NULL, .t = t};
     int64_t held[PERMUTE_DIMS] = {0}, at = 1; /* from one index to the next in shared memory */
     const bool rows_only = out->kind == TT__TILE_ROWS;
     const int e = t->s.elem_size, unit = out->kind >= TT__TILE_TURNED ? e : 1;
@@ -317,6 +336,7 @@ static bool cut(tiling *t, tt__tile_kind kind, int read_run, int write_run) {
     if (t->n == 0 || (rows_only && t->s.stride[0] != 1) || t->step > INT32_MAX ||
         (kind >= TT__TILE_TURNED && (t->step != 1 || t->s.elem_size > 2)) || (turned && t->order[0] == 0))
         return false;
+    begin_tile(t);
     if (turned)
         add_runs(t, write_run, t->order[0]);
     if (!rows_only)
@@ -327,8 +347,8 @@ static bool cut(tiling *t, tt__tile_kind kind, int read_run, int write_run) {
     return true;
 }
 
-/* Of all entries of lists, only those that are used are set. */
-static bool make(tt__tile *out, tiling *t, tt__tile_kind kind) {
+/* Of all entries of lists, only those that are used are set. Unless `all`, only what the cost needs is. */
+static bool make(tt__tile *out, tiling *t, tt__tile_kind kind, bool all) {
     enum { ELEMENTS_MAX = 65535, SHARED_MAX = 64 * 1024 };
     const bool rows_only = kind == TT__TILE_ROWS, turned = kind == TT__TILE_TURNED;
     permute_any *a = &out->argument;
@@ -336,7 +356,7 @@ static bool make(tt__tile *out, tiling *t, tt__tile_kind kind) {
     out->kind = kind;
     out->elements = 1;
     a->rows = a->runs = 1;
-    a->reach = 1;
+    a->reach = t->reach;
     a->col_step = (unsigned)t->step;
     find_runs(t);
     for (int k = 0; k < t->n; k++) {
@@ -344,9 +364,9 @@ static bool make(tt__tile *out, tiling *t, tt__tile_kind kind) {
             return false;
         out->elements *= t->size[k];
         a->rows *= t->in_row[k] ? 1 : (unsigned)t->size[k];
-        a->reach += (t->s.dim[k] - 1) * t->s.stride[k];
     }
-    if (!add_outer(out, t))
+    count_tiles(t);
+    if (!add_outer(out, t, all))
         return false;
     a->cols = count_of(t, t->order, t->row_dims);
     if (rows_only)
@@ -365,8 +385,8 @@ static bool make(tt__tile *out, tiling *t, tt__tile_kind kind) {
         out->load = out->store = out->load < out->store ? out->load : out->store;
     else if (t->s.elem_size <= 2)
         narrow(out, t->s.elem_size);
-    place(out, t);
-    if (!list_dims(out, t) || out->shared_bytes > SHARED_MAX)
+    place(out, t, all);
+    if (!list_dims(out, t, all) || out->shared_bytes > SHARED_MAX)
         return false;
     int64_t dense = 1; /* elements that are written side by side */
     for (int k = 0; k < t->dense_dims; k++)
@@ -380,7 +400,7 @@ bool tt__tile_make(tt__tile *out, const permute_shape *shape, tt__tile_kind kind
     tiling t;
     start(&t, shape);
     *out = (tt__tile){0};
-    return cut(&t, kind, read_run, write_run) && make(out, &t, kind);
+    return cut(&t, kind, read_run, write_run) && make(out, &t, kind, true);
 }
 
 /* ---- The rule ------------------------------------------------------------------------------------------ */
@@ -481,18 +501,23 @@ static const struct {
     {TT__TILE_JOINED, 2048, 4096},  {TT__TILE_JOINED, 16, 4096},    {TT__TILE_JOINED, 4096, 256},
 };
 
-/* Short dimensions make the same tile of different runs. */
+/* Short dimensions make the same tile of different runs. `sum` tells most tiles apart. */
 typedef struct tried_tile {
+    uint64_t sum;
     tt__tile_kind kind;
     int row_most, size[PERMUTE_DIMS];
 } tried_tile;
 
 static bool is_new(const tiling *t, tt__tile_kind kind, tried_tile *before, size_t *n) {
     const size_t bytes = (size_t)t->n * sizeof *t->size;
+    uint64_t sum = (uint64_t)kind << 8 | (uint64_t)t->row_most;
+    for (int k = 0; k < t->n; k++)
+        sum = sum * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)t->size[k];
     for (size_t i = 0; i < *n; i++)
-        if (before[i].kind == kind && before[i].row_most == t->row_most &&
+        if (before[i].sum == sum && before[i].kind == kind && before[i].row_most == t->row_most &&
             memcmp(before[i].size, t->size, bytes) == 0)
             return false;
+    before[*n].sum = sum;
     before[*n].kind = kind;
     before[*n].row_most = t->row_most;
     memcpy(before[(*n)++].size, t->size, bytes);
@@ -504,7 +529,7 @@ bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count) {
     double bytes = shape->elem_size, reach = 1, least = INFINITY;
     size_t best = 0, n = 0;
     tried_tile before[TT__COUNT(tried)];
-    tiling whole;
+    tiling t;
     for (int k = 0; k < PERMUTE_DIMS; k++) {
         bytes *= (double)shape->dim[k];
         reach += (double)(shape->dim[k] - 1) * (double)shape->stride[k];
@@ -513,14 +538,13 @@ bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count) {
         return false;
     /* Long rows stay rows. */
     const bool long_rows = shape->stride[0] == 1 && shape->dim[0] * shape->elem_size >= 256;
-    start(&whole, shape);
+    start(&t, shape);
     for (size_t i = 0; i < TT__COUNT(tried); i++) {
         const tt__tile_kind kind = tried[i].kind;
         if (long_rows && kind != TT__TILE_ROWS)
             break; /* they are first */
-        tiling t = whole;
         if (!cut(&t, kind, tried[i].read_run, tried[i].write_run) || !is_new(&t, kind, before, &n) ||
-            !make(out, &t, kind))
+            !make(out, &t, kind, false))
             continue;
         const double cost = cost_of(out, shape->elem_size, bytes, sm_count);
         if (cost < least) {
@@ -528,6 +552,7 @@ bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count) {
             best = i;
         }
     }
-    return least < INFINITY &&
-           tt__tile_make(out, shape, tried[best].kind, tried[best].read_run, tried[best].write_run);
+    *out = (tt__tile){0};
+    return least < INFINITY && cut(&t, tried[best].kind, tried[best].read_run, tried[best].write_run) &&
+           make(out, &t, tried[best].kind, true);
 }

@@ -44,7 +44,7 @@ tt_status tt__template_take_default(tt__template *t) {
     size_t choice[TT__PARAMS_MAX] = {0}; /* without a `default`, the first values */
     if (config->text && tt__config_parse(choice, t, config->text) != TT_OK)
         return tt__template_fail(t->path, config->line, config->column, "bad `default`: %s", tt_last_error());
-    tt__config_format(t->default_config, t, choice);
+    tt__config_make_default(t, choice);
     return TT_OK;
 }
 

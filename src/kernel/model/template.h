@@ -257,6 +257,7 @@ typedef struct tt__template {
         options[TT__OPTIONS_MAX]; /* additional compiler options; {NAME} stands for a parameter's value */
     tt__expr max_regs;            /* limit on registers per thread; not given: none */
     char default_config[TT__CONFIG_MAX];
+    size_t default_choice[TT__PARAMS_MAX]; /* the same: the index of each parameter's value */
     size_t n_defines; /* > 0: the file defines a built-in operation of these names, and is no template */
     char *defines[TT__SHAPE_MAX];
     bool sized_by_args; /* a struct has the problem's numbers, and no macro does: all problems share cubins */

@@ -86,16 +86,32 @@ tt_status tt__config_adapt(char out[TT__CONFIG_MAX], const tt__template *t, cons
     return TT_OK;
 }
 
+/* Appends a piece to `used` bytes, as far as it fits, and returns how many there are. */
+static size_t add_piece(char *out, size_t size, size_t used, const char *piece) {
+    const size_t n = strlen(piece), room = size - 1 - used, kept = n < room ? n : room;
+    memcpy(out + used, piece, kept);
+    out[used + kept] = '\0';
+    return used + kept;
+}
+
+/* One word more of the text, which a template without parameters begins. */
+static size_t add_word(char *out, size_t size, size_t used, const char *name, const char *value) {
+    const char *const pieces[] = {used ? " " : "", name, "=", value};
+    for (size_t i = 0; i < TT__COUNT(pieces); i++)
+        used = add_piece(out, size, used, pieces[i]);
+    return used;
+}
+
 void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const size_t *choice) {
     size_t used = 0;
     out[0] = '\0';
-    for (size_t p = 0; p < t->n_params; p++) {
-        const char *piece[] = {p ? " " : "", t->params[p].name, "=", t->params[p].values[choice[p]]};
-        for (size_t i = 0; i < TT__COUNT(piece); i++) {
-            tt__copy(out + used, TT__CONFIG_MAX - used, piece[i]);
-            used += strlen(out + used);
-        }
-    }
+    for (size_t p = 0; p < t->n_params; p++)
+        used = add_word(out, TT__CONFIG_MAX, used, t->params[p].name, t->params[p].values[choice[p]]);
+}
+
+void tt__config_make_default(tt__template *t, const size_t *choice) {
+    memcpy(t->default_choice, choice, t->n_params * sizeof *choice);
+    tt__config_format(t->default_config, t, choice);
 }
 
 /* Each option ends with a NUL, which a "%c" writes. */
@@ -313,25 +329,20 @@ tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const
     return status;
 }
 
-/* One word more of the text, which a template without parameters begins. */
-static void add_word(char out[TT__BUILD_MAX], const char *name, const char *value) {
-    size_t used = strlen(out);
-    snprintf(out + used, TT__BUILD_MAX - used, "%s%s=%s", used ? " " : "", name, value);
-}
-
 void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p) {
     char value[TT__SETTING_TEXT_MAX];
-    tt__copy(out, TT__CONFIG_MAX, c->config);
+    size_t used = add_piece(out, TT__CONFIG_MAX, 0, c->config);
     for (int i = 0; i < p->n; i++) {
         bool argument = p->settings[i].type == TT__TYPE_NONE && !is_macro(c->t, &p->settings[i]);
         if (argument || (c->t && c->t->operation && c->t->operation->macros && p->settings[i].number == 1))
             continue; /* a macro of 1 is left out, so that the text stays short */
-        add_word(out, p->settings[i].name, tt__setting_text(value, &p->settings[i]));
+        used =
+            add_word(out, TT__BUILD_MAX, used, p->settings[i].name, tt__setting_text(value, &p->settings[i]));
     }
     for (size_t i = 0; c->t && i < c->t->n_derived; i++) {
         if (!c->t->derived[i].macro)
             continue;
-        snprintf(value, sizeof value, "%" PRId64, c->derived[i]);
-        add_word(out, c->t->derived[i].name, value);
+        tt__integer_text(value, c->derived[i]);
+        used = add_word(out, TT__BUILD_MAX, used, c->t->derived[i].name, value);
     }
 }

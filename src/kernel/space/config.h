@@ -13,7 +13,7 @@ typedef struct tt__candidate {
     char config[TT__CONFIG_MAX];          /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
     unsigned char choice[TT__PARAMS_MAX]; /* the same: the index of each parameter's value */
     int64_t derived[TT__DERIVED_MAX];     /* values of the derived names for its problem */
-    int offset;                           /* tt__problem_offset of its problem */
+    int offset;                           /* tt__facts_offset of its problem */
     double weight; /* factor from a time to the operation's objective; 1: the objective is the time */
     tt__launch launch;
 } tt__candidate;
@@ -28,6 +28,9 @@ tt_status tt__config_adapt(char out[TT__CONFIG_MAX], const tt__template *t, cons
 
 /* Writes a configuration in the order of declaration. All configurations of a parsed template fit. */
 void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const size_t *choice);
+
+/* Makes it the template's default. */
+void tt__config_make_default(tt__template *t, const size_t *choice);
 
 /* Appends the compiler options of a configuration for its problem: "-DTILE_DIM=32" for each parameter,
  * derived values, and "-DELEM_SIZE=4". Each option ends with a NUL; *n counts them. Free with tt__str_free. A

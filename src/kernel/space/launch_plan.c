@@ -50,13 +50,17 @@ static void plan_pass(tt__launch_plan *pl, int pass) {
             plan_slot(pl, TT__PART_ARGS, pass, i, &pl->t->args[g->first_arg + i].value);
 }
 
-tt_status tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__gpu *gpu,
-                               const tt__problem *p, const tt__aside *aside, char *why) {
-    *pl = (tt__launch_plan){.t = t, .gpu = gpu, .p = p, .why = why};
+void tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__gpu *gpu,
+                          const tt__problem *p, const tt__facts *facts, const tt__aside *aside, char *why) {
+    pl->t = t; /* the lists are long, and only what is used of them is written */
+    pl->gpu = gpu;
+    pl->p = p;
+    pl->facts = facts;
+    pl->why = why;
+    pl->n = 0;
     pl->n_launches = aside ? aside->n : t->n_passes;
     pl->launches = aside ? aside->launches : t->passes;
-    TT_TRY(tt__facts_of(&pl->facts, t->operation, gpu, p));
-    TT_TRY(tt__problem_offset(&pl->offset, t->operation, p));
+    pl->offset = tt__facts_offset(facts);
     for (int i = 0; i < pl->n_launches; i++)
         plan_pass(pl, i);
     if (!aside)
@@ -67,7 +71,6 @@ tt_status tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const
     pl->first_derived = pl->n;
     for (size_t i = 0; i < t->n_derived; i++)
         pl->exprs[pl->n++] = &t->derived[i].value;
-    return TT_OK;
 }
 
 bool tt__launch_plan_refuse(const tt__launch_plan *pl, const tt__expr *e, const char *fmt, ...) {
@@ -221,7 +224,7 @@ static int operand_bytes(const tt__launch_plan *pl, int operand) {
     if (operand == TT__OPERAND_ERROR)
         return (int)sizeof(uint64_t);
     const tt__operand *o = &pl->t->operation->operands[operand];
-    tt__type type = o->variable < 0 ? o->type : (tt__type)pl->facts.variables[o->variable];
+    tt__type type = o->variable < 0 ? o->type : (tt__type)pl->facts->variables[o->variable];
     return o->scalar ? tt__type_size(type, tt__problem_elem_size(pl->p))
                      : (int)sizeof(uint64_t); /* an address */
 }
@@ -377,7 +380,7 @@ static tt_status set_map(const tt__launch_plan *pl, tt__inputs *in, const tt__ca
     enum { BOX_MAX = 256, STEP_MAX = 8 };
     static const int swizzles[] = {0, 32, 64, 128}, lines[] = {0, 64, 128, 256};
     const tt__operand *o = &pl->t->operation->operands[e->operand];
-    const tt__type type = o->variable < 0 ? o->type : (tt__type)pl->facts.variables[o->variable];
+    const tt__type type = o->variable < 0 ? o->type : (tt__type)pl->facts->variables[o->variable];
     const int size = tt__type_size(type, tt__problem_elem_size(pl->p));
     int64_t v, stride = size;
     *m = (tt__tensor_map){.rank = (uint8_t)e->rank, .type = (uint8_t)type, .fills_nan = e->fills_nan};
@@ -421,7 +424,7 @@ static tt_status set_by_value(const tt__launch_plan *pl, tt__inputs *in, const t
     }
     if (a->n_fields)
         return set_fields(pl, in, c, a, room, arg, used, legal);
-    if (!tt__permute_argument(room.at, room.bytes, used, &pl->facts))
+    if (!tt__permute_argument(room.at, room.bytes, used, pl->facts))
         *legal = tt__launch_plan_refuse(pl, &pl->launches[0].grid[0],
                                         "is for `struct permute_any`, which this problem does not have");
     arg->bytes = (uint16_t)*used;

@@ -25,8 +25,8 @@ typedef struct tt__launch_plan {
     const tt__template *t;
     const tt__gpu *gpu;
     const tt__problem *p;
-    tt__facts facts;
-    int offset; /* tt__problem_offset */
+    const tt__facts *facts; /* borrowed */
+    int offset;             /* tt__facts_offset */
     int n_launches;
     const tt__geometry_expr *launches; /* of each pass */
     size_t n, n_slots;                 /* expressions, and those that are numbers of the launch */
@@ -39,9 +39,10 @@ typedef struct tt__launch_plan {
     char *why; /* TT__REASON_MAX bytes for the constraint that fails; NULL: not wanted */
 } tt__launch_plan;
 
-/* Plans launches of the template's kernels or of those beside them. */
-tt_status tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__gpu *gpu,
-                               const tt__problem *p, const tt__aside *aside, char *why);
+/* Plans launches of the template's kernels or of those beside them. `facts` are those of the problem for its
+ * operation. */
+void tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__gpu *gpu,
+                          const tt__problem *p, const tt__facts *facts, const tt__aside *aside, char *why);
 /* Evaluates the launch of c->config, whose values `in` has: c->choice, too. If it is not legal, *beyond is
  * the part over a limit. */
 tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal,

@@ -20,7 +20,9 @@ bool tt__operation_prefers(char out[TT__NAME_MAX], const tt__operation *op, size
     for (; *at; i--) {
         const size_t n = strcspn(at, " ");
         if (i == 0) {
-            snprintf(out, TT__NAME_MAX, "%.*s", (int)n, at);
+            const size_t kept = n < TT__NAME_MAX ? n : TT__NAME_MAX - 1;
+            memcpy(out, at, kept);
+            out[kept] = '\0';
             return true;
         }
         at += n;
@@ -68,19 +70,16 @@ tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation
     return TT_OK;
 }
 
-tt_status tt__problem_offset(int *out, const tt__operation *op, const tt__problem *p) {
-    const tt__variable *v = tt__operation_variable(op, "align", strlen("align"));
-    const int align = tt__problem_align(p);
-    tt__facts facts;
+int tt__facts_offset(const tt__facts *facts) {
+    const tt__operation *op = facts->operation;
+    const int align = (int)facts->values[TT__FACT_ALIGN];
+    const tt__variable *v = align < 16 ? tt__operation_variable(op, "align", strlen("align")) : NULL;
     tt__inputs in;
-    *out = 0;
-    if (!v || !v->value.text || align >= 16)
-        return TT_OK;
-    TT_TRY(tt__facts_of(&facts, op, NULL, p));
-    tt__inputs_start(&in, op->t, &facts, NULL);
+    if (!v || !v->value.text)
+        return 0;
+    tt__inputs_start(&in, op->t, facts, NULL);
     const tt__value usual = tt__expr_value(&in, &v->value);
-    *out = usual.kind == TT__VALUE_INT && align < usual.i ? align : 0;
-    return TT_OK;
+    return usual.kind == TT__VALUE_INT && align < usual.i ? align : 0;
 }
 
 /* ---- Distance ------------------------------------------------------------------------------------------ */
@@ -340,7 +339,10 @@ static tt_status add_unusual(tt__str *out, const tt__operation *op, const tt__pr
         const tt__setting *s = usual[i] ? NULL : tt__problem_setting_at(p, i, op->variables[i].name);
         if (!s || (shape && in_shape(op, i)))
             continue;
-        tt__str_addf(out, "%s%s=%s", before, s->name, tt__setting_text(value, s));
+        tt__str_add(out, before);
+        tt__str_add(out, s->name);
+        tt__str_add(out, "=");
+        tt__str_add(out, tt__setting_text(value, s));
         before = shape ? ", " : ",";
     }
     return TT_OK;

@@ -42,9 +42,9 @@ tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation
 double tt__operation_distance(const tt__operation *op, const tt__problem *asked, const tt__problem *other,
                               bool *same);
 
-/* The offset in bytes from a multiple of 16 to the arrays when timed. It is 0, as after an allocation, unless
- * the problem declares less alignment than its other numbers allow. */
-tt_status tt__problem_offset(int *out, const tt__operation *op, const tt__problem *p);
+/* The offset in bytes from a multiple of 16 to the arrays of a problem when timed. It is 0, as after an
+ * allocation, unless the problem declares less alignment than its other numbers allow. */
+int tt__facts_offset(const tt__facts *facts);
 
 /* A metric of a configuration (NULL: the default one) for a time. 0 if the result is not a number. */
 tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, const tt__gpu *gpu,

@@ -13,57 +13,60 @@
 
 /* ---- One configuration --------------------------------------------------------------------------------- */
 
-static tt_status read_one(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal) {
-    tt__part beyond;
-    *legal = false;
-    bool tuned = pl->launches == pl->t->passes; /* a `where` does not concern others */
-    for (size_t i = 0; i < pl->t->n_wheres && tuned; i++)
-        if (!tt__value_holds(tt__expr_value(in, &pl->t->wheres[i]))) {
-            tt__launch_plan_refuse(pl, &pl->t->wheres[i], "does not hold");
-            return TT_OK;
-        }
-    return tt__launch_plan_read(pl, in, c, legal, &beyond);
+/* The first `where` that does not hold, or NULL. */
+static const tt__expr *broken(const tt__template *t, tt__inputs *in) {
+    for (size_t i = 0; i < t->n_wheres; i++)
+        if (!tt__value_holds(tt__expr_value(in, &t->wheres[i])))
+            return &t->wheres[i];
+    return NULL;
 }
 
-/* `why` is NULL, or has room for a reason (TT__REASON_MAX). */
+/* `why` is NULL, or has room for a reason (TT__REASON_MAX). Without it, *out is set only if it is legal. A
+ * `where` does not concern an aside. */
 static tt_status try_choice(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
-                            const tt__problem *p, const size_t *choice, const tt__aside *aside, char *why,
-                            bool *legal) {
+                            const tt__problem *p, const tt__facts *facts, const size_t *choice,
+                            const tt__aside *aside, char *why, bool *legal) {
     tt__inputs in;
     tt__launch_plan pl;
-    *out = (tt__candidate){.t = t};
+    tt__part beyond;
     *legal = false;
+    tt__inputs_start(&in, t, facts, choice);
+    const tt__expr *where = aside ? NULL : broken(t, &in);
+    if (where && !why)
+        return TT_OK;
+    *out = (tt__candidate){.t = t};
     tt__config_format(out->config, t, choice);
-    TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, aside, why));
+    tt__launch_plan_make(&pl, t, gpu, p, facts, aside, why);
+    if (where) {
+        tt__launch_plan_refuse(&pl, where, "does not hold");
+        return TT_OK;
+    }
     out->offset = pl.offset;
-    tt__inputs_start(&in, t, &pl.facts, choice);
-    return read_one(&pl, &in, out, legal);
-}
-
-static tt_status try_one(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                         const char *config, const tt__aside *aside, char *why, bool *legal) {
-    size_t choice[TT__PARAMS_MAX] = {0};
-    *out = (tt__candidate){.t = t};
-    *legal = false;
-    TT_TRY(tt__config_parse(choice, t, config));
-    return try_choice(out, t, gpu, p, choice, aside, why, legal);
+    return tt__launch_plan_read(&pl, &in, out, legal, &beyond);
 }
 
 tt_status tt__space_at(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                        const unsigned char *choice) {
     size_t at[TT__PARAMS_MAX] = {0};
+    tt__facts facts;
     bool legal;
     for (size_t k = 0; k < t->n_params; k++)
         at[k] = choice[k];
-    TT_TRY(try_choice(out, t, gpu, p, at, NULL, NULL, &legal));
+    TT_TRY(tt__facts_of(&facts, t->operation, gpu, p));
+    TT_TRY(try_choice(out, t, gpu, p, &facts, at, NULL, NULL, &legal));
     return legal ? TT_OK : TT_E_UNSUPPORTED;
 }
 
 static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                          const char *config, const tt__aside *aside) {
     char why[TT__REASON_MAX] = "", problem[TT__PROBLEM_TEXT_MAX];
+    size_t choice[TT__PARAMS_MAX] = {0};
+    tt__facts facts;
     bool legal;
-    TT_TRY(try_one(out, t, gpu, p, config, aside, why, &legal));
+    *out = (tt__candidate){.t = t};
+    TT_TRY(tt__config_parse(choice, t, config));
+    TT_TRY(tt__facts_of(&facts, t->operation, gpu, p));
+    TT_TRY(try_choice(out, t, gpu, p, &facts, choice, aside, why, &legal));
     return legal ? TT_OK
                  : tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s: %s",
                             aside ? aside->symbols.name[0] : t->kernel, out->config,
@@ -79,8 +82,14 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
 }
 
 tt_status tt__space_try(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                        const char *config, bool *legal) {
-    tt_status status = try_one(out, t, gpu, p, config, NULL, NULL, legal);
+                        const tt__facts *facts, const char *config, bool *legal) {
+    size_t choice[TT__PARAMS_MAX] = {0};
+    const bool by_default = config == t->default_config;
+    *legal = false;
+    tt_status status = by_default ? TT_OK : tt__config_parse(choice, t, config);
+    if (status == TT_OK)
+        status =
+            try_choice(out, t, gpu, p, facts, by_default ? t->default_choice : choice, NULL, NULL, legal);
     return status == TT_E_INVALID || status == TT_E_TEMPLATE ? TT_OK : status;
 }
 
@@ -126,7 +135,7 @@ static void close_sample(sample *s) {
 static tt_status open_sample(sample *s, const tt__launch_plan *pl) {
     static const size_t first[TT__PARAMS_MAX];
     *s = (sample){.pl = pl, .random = seed, .each = 1};
-    tt__inputs_start(&s->in, pl->t, &pl->facts, first);
+    tt__inputs_start(&s->in, pl->t, pl->facts, first);
     s->at = calloc(TT__SAMPLE_MAX, sizeof *s->at);
     s->next = calloc(TT__SAMPLE_MAX, sizeof *s->next);
     s->order = calloc(TT__SAMPLE_MAX, sizeof *s->order);
@@ -319,7 +328,7 @@ static tt_status add_some(tt__space *space, const tt__launch_plan *pl, bool *who
 static tt_status add_all(tt__space *space, const tt__launch_plan *pl, bool *whole) {
     listing l = {.space = space, .start = space->n, .pl = pl};
     tt__inputs in;
-    tt__inputs_start(&in, pl->t, &pl->facts, NULL);
+    tt__inputs_start(&in, pl->t, pl->facts, NULL);
     tt_status status = tt__expr_walk(&in, UINT32_MAX, true, list_one, &l);
     *whole = status == TT_OK;
     if (*whole)
@@ -334,10 +343,12 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
         1 << 18; /* combinations that are not listed before it is known how many are legal */
     const tt__space before = *space;
     tt__launch_plan pl;
+    tt__facts facts;
     bool whole = false;
     if (!tt__template_does(t, p))
         return TT_OK;
-    TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, NULL, NULL));
+    TT_TRY(tt__facts_of(&facts, t->operation, gpu, p));
+    tt__launch_plan_make(&pl, t, gpu, p, &facts, NULL, NULL);
     bool large = tt__template_combinations(t) > many;
     tt_status status = large ? add_some(space, &pl, &whole, true) : TT_OK;
     if (status == TT_OK && !whole)
@@ -373,12 +384,14 @@ tt_status tt__space_neighbours(tt__space *space, const tt__template *t, const tt
     size_t choice[TT__PARAMS_MAX] = {0};
     point from = {0}, p;
     tt__launch_plan pl;
+    tt__facts facts;
     sample s;
     tt_status status;
     if (t->n_params == 0)
         return TT_OK;
     TT_TRY(tt__config_parse(choice, t, config));
-    TT_TRY(tt__launch_plan_make(&pl, t, gpu, problem, NULL, NULL));
+    TT_TRY(tt__facts_of(&facts, t->operation, gpu, problem));
+    tt__launch_plan_make(&pl, t, gpu, problem, &facts, NULL, NULL);
     TT_GOTO(open_sample(&s, &pl));
     for (size_t k = 0; k < t->n_params; k++)
         from[k] = (unsigned char)choice[k];
@@ -436,9 +449,11 @@ static tt_status count_one(void *user, tt__inputs *in) {
 tt_status tt__space_survey(tt__survey *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p) {
     tt__inputs in;
     tt__launch_plan pl;
+    tt__facts facts;
     *out = (tt__survey){.combinations = tt__template_combinations(t)};
-    TT_TRY(tt__launch_plan_make(&pl, t, gpu, p, NULL, NULL));
-    tt__inputs_start(&in, t, &pl.facts, NULL);
+    TT_TRY(tt__facts_of(&facts, t->operation, gpu, p));
+    tt__launch_plan_make(&pl, t, gpu, p, &facts, NULL, NULL);
+    tt__inputs_start(&in, t, &facts, NULL);
     return tt__expr_walk(&in, UINT32_MAX, false, count_one, &(counting){out, &pl});
 }
 

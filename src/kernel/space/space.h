@@ -81,10 +81,10 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
 tt_status tt__space_at(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                        const unsigned char *choice);
 
-/* The same for look-ups, which try many: without a message. *legal is false if it is not legal, or if the
- * text is no configuration. */
+/* The same for look-ups, which try many: without a message, with the facts of the problem, and *out is set
+ * only if it is legal. *legal is false if it is not, or if the text is no configuration. */
 tt_status tt__space_try(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
-                        const char *config, bool *legal);
+                        const tt__facts *facts, const char *config, bool *legal);
 
 /* The same for all launches of an operation's role. */
 tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,

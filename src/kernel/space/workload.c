@@ -235,8 +235,8 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
                           .verify = operation->asides[TT__VERIFY].symbols,
                           .data = operation->asides[TT__DATA].symbols,
                           .limit = operation->limit};
-    TT_TRY(tt__problem_offset(&out->offset, operation, p));
     TT_TRY(tt__facts_of(&facts, operation, gpu, p));
+    out->offset = tt__facts_offset(&facts);
     return set_arrays(out, operation, &facts, config);
 }
 

@@ -388,6 +388,7 @@ static tt_status take_winner(judge *j, const tt__problem *p) {
     const tt__template_set set = {.n = 1, .items = &j->reference};
     const char *file = j->args->files[0];
     char text[TT__PROBLEM_TEXT_MAX];
+    size_t config[TT__PARAMS_MAX] = {0};
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_choice choice = TT_INIT(tt_choice);
     tt_ctx *store = NULL;
@@ -401,7 +402,9 @@ static tt_status take_winner(judge *j, const tt__problem *p) {
                           "the store has no winner of %s for %s: tune it first, with \"tune --kernel %s\"",
                           file, tt__problem_text(text, p), file);
     if (status == TT_OK)
-        tt__copy(j->base->default_config, sizeof j->base->default_config, choice.config);
+        status = tt__config_parse(config, j->base, choice.config);
+    if (status == TT_OK)
+        tt__config_make_default(j->base, config);
     tt_close(&store);
     return status;
 }
