@@ -169,12 +169,12 @@ def says(page, text):
         wrong.append(f"{page} does not say '{text}'")
 
 
-quick, usual = (constant("tuner/session/session.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e in ("QUICK", "STANDARD"))
-short, below = constant("tuner/session/session.c", r"standard_if_short = (\d+)"), constant("src/base/sizes.h", r"TT__SHORT_US = (\d+)")
-whole = constant("tuner/session/session.c", r"standard_whole = (\d+)")
+quick, usual = (constant("tuner/search/search.c", rf"\[TT_EFFORT_{e}\] = (\d+)") for e in ("QUICK", "STANDARD"))
+short, below = constant("tuner/search/search.c", r"standard_if_short = (\d+)"), constant("src/base/sizes.h", r"TT__SHORT_US = (\d+)")
+whole = constant("tuner/search/search.c", r"standard_whole = (\d+)")
 says("docs/search.md", f"`standard` tries a space of up to {whole} whole")
 least = int(usual) - int(usual) // 8 * int(constant("tuner/search/search.c", r"limits\.trials / 8 \* (\d)"))
-times = list(WORDS)[int(constant("tuner/session/session.c", r"standard_patience = (\d+)")) - 1]
+times = list(WORDS)[int(constant("tuner/search/search.c", r"standard_patience = (\d+)")) - 1]
 says("docs/search.md", f"it ends from {least} trials on, after {times} times as many")
 says("docs/search.md", f"| `quick` | {quick} |")
 says("docs/search.md", f"| `standard` (default) | {least} to {usual}; {short} without a cost model, where the best takes less than {below} us |")

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "tuner/session/session.h"
+#include "tuner/search/search.h"
 
 static void test_efforts(void **state) {
     static const struct {
