@@ -239,15 +239,13 @@ tt_status tt__importance_find(tt__importance *out, const tt__importance_of *of) 
     }
     if (status == TT_OK)
         finish(&f, out, n_trees);
+    for (size_t p = 0; p < of->n_params; p++) {
+        out->total[p] = out->alone[p];
+        for (size_t q = 0; q < of->n_params; q++)
+            out->total[p] += out->pair[p][q];
+    }
     free(f.rows);
     free(f.leaves);
     free(f.grid);
     return status;
-}
-
-double tt__importance_total(const tt__importance *im, size_t n_params, size_t param) {
-    double total = im->alone[param];
-    for (size_t q = 0; q < n_params; q++)
-        total += im->pair[param][q];
-    return total;
 }

@@ -24,6 +24,7 @@ typedef struct tt__importance_of {
 typedef struct tt__importance {
     double alone[TT__PARAMS_MAX];                /* shares of the variance, 0 to 1 */
     double pair[TT__PARAMS_MAX][TT__PARAMS_MAX]; /* beyond what the two explain alone; symmetric */
+    double total[TT__PARAMS_MAX];                /* alone and with one other */
     double rest;                                 /* of three and more parameters, and of noise */
     double mean;
     double effect[TT__PARAMS_MAX][256]; /* the mean with this level, less the mean of all */
@@ -31,8 +32,5 @@ typedef struct tt__importance {
 
 /* All is 0 if the values are all the same. The same table gives the same result. */
 tt_status tt__importance_find(tt__importance *out, const tt__importance_of *of);
-
-/* All that this parameter has a part in: alone and with one other. */
-double tt__importance_total(const tt__importance *im, size_t n_params, size_t param);
 
 #endif

@@ -465,7 +465,7 @@ static void rank(tt__details *d) {
         }
         param->cost = worst / param->values[param->best].best;
         param->share = d->importance->alone[p];
-        param->total = tt__importance_total(d->importance, d->n_params, p);
+        param->total = d->importance->total[p];
         size_t at = p;
         for (; at > 0 && d->params[d->order[at - 1]].total < param->total; at--)
             d->order[at] = d->order[at - 1];
