@@ -617,11 +617,11 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
     return look_up(ctx, templates, gpu, p, choice, candidate, NULL);
 }
 
-tt_status tt__ladder_loss(double *loss, tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu,
-                          const tt__problem *p) {
-    tt_choice choice = TT_INIT(tt_choice);
+tt_status tt__ladder_loss(tt_choice *choice, double *loss, tt_ctx *ctx, const tt__template_set *templates,
+                          const tt__gpu *gpu, const tt__problem *p) {
+    *choice = (tt_choice){.size = sizeof *choice};
     *loss = INFINITY;
-    return look_up(ctx, templates, gpu, p, &choice, NULL, loss);
+    return look_up(ctx, templates, gpu, p, choice, NULL, loss);
 }
 
 tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {

@@ -13,10 +13,10 @@
 tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu, const tt__problem *p,
                      tt_choice *choice, tt__candidate *candidate);
 
-/* What a rule of this very GPU expects its answer for the problem to lose: the natural logarithm of its time
+/* The same, and what a rule of this very GPU expects its answer to lose: the natural logarithm of its time
  * over the best. Infinite: another rung answers. */
-tt_status tt__ladder_loss(double *loss, tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu,
-                          const tt__problem *p);
+tt_status tt__ladder_loss(tt_choice *choice, double *loss, tt_ctx *ctx, const tt__template_set *templates,
+                          const tt__gpu *gpu, const tt__problem *p);
 
 /* The same with answers of before, for the context's GPU. */
 tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);

@@ -61,7 +61,7 @@ static void assert_starts_now(shelf *s, const char *expected) {
     tt__warm_starts starts;
     tt__str got = {0};
     assert_ok(tt__winners_load(&winners, s->store));
-    const tt__elsewhere from = {s->store, &winners, &field_gpu, &now, s->gpu_id, s->run_id};
+    const tt__elsewhere from = {s->store, &winners, &field_gpu, &now, s->gpu_id, s->run_id, NULL};
     tt__priors priors = {0};
     assert_ok(tt__warm_starts_find(&starts, &priors, &from, &s->f.problem, &s->f.space, &s->f.model));
     assert_int_equal(priors.n, 0); /* there is a cost model */
@@ -167,7 +167,7 @@ static void test_trials_are_priors(void **state) {
     }
     run_of(&s, field_gpu.name, &now);
     assert_ok(tt__winners_load(&winners, s.store));
-    const tt__elsewhere from = {s.store, &winners, &field_gpu, &now, s.gpu_id, s.run_id};
+    const tt__elsewhere from = {s.store, &winners, &field_gpu, &now, s.gpu_id, s.run_id, NULL};
     assert_ok(tt__warm_starts_find(&starts, &priors, &from, &f->problem, &f->space, &f->model));
     assert_int_equal(priors.n, 1);
     for (size_t i = 1; i < f->space.n; i++)

@@ -24,8 +24,9 @@
  * the noise, and the default, because it shows what tuning gained. The fastest copies enter for comparison
  * alone.
  *
- * A budget leaves less time: long launches have the last stage only, with as many rounds as fit. If a heat
- * fails, or a recording lacks its times, the stage before it decides, or the screening.
+ * A budget leaves less time: long launches, and problems that get a part of a second, have the last stage
+ * only, with as many rounds as fit. If a heat fails, or a recording lacks its times, the stage before it
+ * decides, or the screening.
  */
 #include "tuner/finals/finals.h"
 
@@ -119,7 +120,7 @@ static tt_status find_needed(const tt__session *s, const tt__search *search, int
 }
 
 /* A trial may change the leading template, so each is found anew. A default, unlike the stored winner, may be
- * left out at the end of a budget. */
+ * left out at the end of a budget; in a hurry, a compiler would take the rest of it. */
 tt_status tt__finals_wants(const tt__session *s, const tt__search *search, size_t *n_before, int64_t *index) {
     int64_t needed[NEEDED];
     const tt__backend_ops *ops = s->backend->ops;
@@ -128,7 +129,8 @@ tt_status tt__finals_wants(const tt__session *s, const tt__search *search, size_
             ops->await_until(s->backend, search->limits.deadline_s);
         TT_TRY(find_needed(s, search, needed));
         const int64_t at = needed[(*n_before)++];
-        if (at != TT__NOBODY && search->known[at] == TT__UNTRIED)
+        const bool is_default = at != TT__NOBODY && at == needed[1] && at != needed[0] && at != needed[2];
+        if (at != TT__NOBODY && search->known[at] == TT__UNTRIED && !(is_default && tt__session_hurries(s)))
             *index = at;
     }
     return TT_OK;
@@ -195,8 +197,8 @@ tt_status tt__finals_nominate(const tt__session *s, const tt__search *search, co
     int64_t needed[NEEDED];
     *f = (tt__finals){.at_default = TT__NOBODY, .at_incumbent = TT__NOBODY, .at_other = TT__NOBODY};
     TT_TRY(find_needed(s, search, needed));
-    f->is_long = tt__schedule_is_long(search);
-    f->stage = f->is_long ? TT__STAGES - 1 : 0;
+    f->one_stage = tt__schedule_has_one_stage(search);
+    f->stage = f->one_stage ? TT__STAGES - 1 : 0;
     if (s->call->only_finals)
         TT_TRY(enter_earlier(s, search, f));
     double expected_s;
@@ -285,7 +287,7 @@ static const double hurried_s = 0.02;
 
 static tt__rounds rounds_of(const tt__session *s, const tt__search *search, const tt__finals *f) {
     const tt__stage_of_finals *st = &tt__stages[f->stage];
-    tt__rounds rounds = f->is_long ? tt__rounds_if_long : st->rounds;
+    tt__rounds rounds = f->one_stage ? tt__rounds_if_one_stage : st->rounds;
     if (is_below(s, search, TT__SHORT_US) && (f->again || !is_last(f)))
         rounds.worth_s *= st->times_if_short;
     if (is_below(s, search, TT__BRIEF_US))
@@ -294,7 +296,7 @@ static tt__rounds rounds_of(const tt__session *s, const tt__search *search, cons
         rounds.worth_s *= ALL_TIMES;
     if (tt__session_hurries(s)) /* else finals would take most of the budget of many problems */
         rounds.worth_s = fmin(rounds.worth_s, fmax(search->limits.finals_s, hurried_s));
-    if (f->is_long)
+    if (f->one_stage)
         rounds.least = (int)fmin(rounds.least, f->n_fitting);
     rounds.strict = s->call->strict;
     return rounds;
@@ -341,7 +343,7 @@ static double n_fitting(const tt__search *search, const tt__finals *f) {
     double lap_us = 0;
     for (size_t k = 0; k < f->n_now; k++)
         lap_us += screened_us(&f->entrants[f->now[k]]);
-    return left_s / (lap_us * 1e-6) - tt__rounds_if_long.loads - 1;
+    return left_s / (lap_us * 1e-6) - tt__rounds_if_one_stage.loads - 1;
 }
 
 /* Begins the next stage, if there is one: those still in are measured again. */
@@ -362,8 +364,8 @@ static bool begin_stage(const tt__session *s, const tt__search *search, tt__fina
             if (!f->entrants[i].out && !waits(f, i, &tt__stages[f->stage]))
                 f->now[f->n_now++] = i;
         f->n_fitting = n_fitting(search, f);
-        const int least = f->is_long ? LONG_LEAST : tt__stages[f->stage].rounds.least;
-        if (f->n_fitting < least && (f->is_long || f->interleaved)) /* the first stage of others is short */
+        const int least = f->one_stage ? LONG_LEAST : tt__stages[f->stage].rounds.least;
+        if (f->n_fitting < least && (f->one_stage || f->interleaved)) /* the first stage of others is short */
             f->n_now = 0; /* the stage before it decides, or the screening */
         return f->n_now > 0;
     }

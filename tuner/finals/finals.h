@@ -33,7 +33,7 @@ typedef struct tt__finals {
     tt__trial fresh[TT__ENTRANTS_MAX];    /* from the current stage */
     size_t stage, heat;                   /* the current ones */
     bool again;                           /* the last stage is held a second time */
-    bool is_long;                         /* only the last stage is held, with fewer rounds */
+    bool one_stage;                       /* only the last stage is held, with fewer rounds */
     double n_fitting;                     /* so many rounds of the stage end before the deadline */
     size_t n_now, now[TT__ENTRANTS_MAX];  /* entrants that the current stage measures; none between stages */
     tt_status status;                     /* of the last heat; after a failure there are no more */

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
@@ -421,7 +422,7 @@ static bool is_blocked(const driver *d, const lane *l) {
     return false;
 }
 
-/* May the lane begin its copy, or its search? */
+/* May the lane begin its copy, or its search? Its part of a budget runs from then on. */
 static bool may_begin(const driver *d, const lane *l) {
     const lane *first = first_lane(d), *second = second_lane(d);
     if (l->state != BEFORE_COPY && l->state != BEFORE_SEARCH)
@@ -429,8 +430,8 @@ static bool may_begin(const driver *d, const lane *l) {
     if (!in_turn(d))
         return l->state == BEFORE_SEARCH || !is_blocked(d, l);
     if (l == first)
-        return l->state == BEFORE_COPY || !second || second->pair.copy_done;
-    return l->state == BEFORE_COPY && first->state == BEFORE_SEARCH;
+        return l->state == BEFORE_COPY || !second || !second->pair.has_copy || second->pair.copy_done;
+    return l->pair.has_copy && l->state == BEFORE_COPY && first->state == BEFORE_SEARCH;
 }
 
 /* ---- From state to state ------------------------------------------------------------------------------- */
@@ -537,12 +538,26 @@ static tt_status advance(driver *d, lane *l, bool *over) {
 
 /* ---- Lanes --------------------------------------------------------------------------------------------- */
 
+/* In a hurry a problem has time for a few trials, and the winners of others are the best of them. */
+static tt_status keep_winner(const driver *d, const tt__search *search) {
+    tt__session *s = d->s;
+    tt__winners *known = &s->elsewhere;
+    bool found = false;
+    if (!tt__session_hurries(s))
+        return TT_OK;
+    TT_TRY(TT__GROW(known->items, known->n));
+    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &known->items[known->n], &found));
+    known->n += found;
+    return TT_OK;
+}
+
 static tt_status end_lane(driver *d, size_t k) {
     tt__session *s = d->s;
     lane *l = d->lanes[k];
     const tt__search *search = &l->pair.search;
     if (*l->result->kernel) {
         TT_TRY(say_result(s, search, l->result));
+        TT_TRY(keep_winner(d, search));
         if (d->question)
             TT_TRY(d->question->ask(d->question->user, s, &l->pair.copy, search, l->result));
     }

@@ -671,11 +671,18 @@ const tt__stage_of_finals tt__stages[TT__STAGES] = {
     {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1, false}, 0, 0, 0, 3, TT__FINAL_ROUNDS},
 };
 
-const tt__rounds tt__rounds_if_long = {11, 30, 0.16, 1, false};
+const tt__rounds tt__rounds_if_one_stage = {11, 30, 0.16, 1, false};
 
-bool tt__schedule_is_long(const tt__search *search) {
+/* Is there less time than the stages need for any number of entrants? */
+static bool is_hurried(const tt__search *search) {
+    static const double least_s = 0.1;
+    return isfinite(search->limits.deadline_s) && search->limits.finals_s > 0 &&
+           search->limits.finals_s < least_s;
+}
+
+bool tt__schedule_has_one_stage(const tt__search *search) {
     return isfinite(search->limits.deadline_s) && search->best != TT__NOTHING &&
-           tt__search_best_us(search) >= TT__LONG_US;
+           (is_hurried(search) || tt__search_best_us(search) >= TT__LONG_US);
 }
 
 bool tt__search_passed(const tt__search *search, int64_t i) {
@@ -691,23 +698,23 @@ bool tt__search_is_beyond(const tt__search *search, int64_t i, double times) {
 static double last_s(const tt__search *search, size_t n) {
     static const double slack = 1.5, setup_s = 0.1;
     enum { BESIDE_US = 60 };
-    const bool is_long = tt__schedule_is_long(search);
+    const bool one_stage = tt__schedule_has_one_stage(search), hurried = is_hurried(search);
     double launch_s = (tt__search_best_us(search) + BESIDE_US) * 1e-6, sum_s = 0;
     size_t beside = search->t->operation->moves ? TT__COPIES_MAX : 1; /* the default is at least one */
-    for (size_t i = is_long ? TT__STAGES - 1 : 0; i < TT__STAGES; i++) {
-        const tt__rounds *rounds = is_long ? &tt__rounds_if_long : &tt__stages[i].rounds;
+    for (size_t i = one_stage ? TT__STAGES - 1 : 0; i < TT__STAGES; i++) {
+        const tt__rounds *rounds = one_stage ? &tt__rounds_if_one_stage : &tt__stages[i].rounds;
         const size_t next = tt__stages[i].contenders;
         if (next > 0 && n <= next)
             continue;
-        sum_s += fmax(rounds->worth_s, rounds->least * (double)(n + beside) * launch_s);
+        sum_s += fmax(hurried ? 0 : rounds->worth_s, rounds->least * (double)(n + beside) * launch_s);
         n = next > 0 ? next : n;
     }
-    return setup_s + slack * sum_s;
+    return (hurried ? 0 : setup_s) + slack * sum_s;
 }
 
 size_t tt__schedule_contenders(const tt__search *search, double *expected_s) {
     const size_t most =
-        tt__schedule_is_long(search) ? tt__stages[TT__STAGES - 2].contenders : TT__CONTENDERS_MAX;
+        tt__schedule_has_one_stage(search) ? tt__stages[TT__STAGES - 2].contenders : TT__CONTENDERS_MAX;
     size_t n = 0;
     for (int64_t i = 0; i < (int64_t)search->space.n && n < most; i++)
         n += tt__search_passed(search, i) && !tt__search_is_beyond(search, i, tt__within_reach);

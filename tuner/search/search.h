@@ -157,9 +157,9 @@ typedef struct tt__stage_of_finals {
 
 enum { TT__STAGES = 4 };
 extern const tt__stage_of_finals tt__stages[TT__STAGES];
-/* With a budget, trials need long launches more than the finals do: these have the last stage alone, with
- * fewer rounds. */
-extern const tt__rounds tt__rounds_if_long;
+/* With a budget, long launches need trials more than finals, as do problems that get a part of a second: they
+ * have the last stage alone, with fewer rounds. */
+extern const tt__rounds tt__rounds_if_one_stage;
 
 /* Did configuration i pass its trial? */
 bool tt__search_passed(const tt__search *search, int64_t i);
@@ -167,8 +167,8 @@ bool tt__search_passed(const tt__search *search, int64_t i);
 bool tt__search_is_beyond(const tt__search *search, int64_t i, double times);
 /* Screening medians are right within a few percent, so slower configurations cannot win. */
 extern const double tt__within_reach;
-/* Is a budget spent on long launches? */
-bool tt__schedule_is_long(const tt__search *search);
+/* Is a budget spent on long launches, or is it over too soon for more? */
+bool tt__schedule_has_one_stage(const tt__search *search);
 /* The number of contenders, by the trials so far. A budget may leave time for few of them. *expected_s: how
  * long such finals take at most. */
 size_t tt__schedule_contenders(const tt__search *search, double *expected_s);

@@ -151,6 +151,10 @@ tt_status tt__warm_starts_find(tt__warm_starts *out, tt__priors *priors, const t
     *out = (tt__warm_starts){0};
     if (space->n == 0)
         return TT_OK;
+    const int64_t now =
+        from->answer ? tt__space_member(space, from->answer->kernel, from->answer->config) : TT__NOTHING;
+    if (now != TT__NOTHING)
+        add(out, (size_t)now);
     const tt__operation *op = space->items[0].t->operation;
     size_t n = nearest(sources, from, op, p);
     for (size_t i = 0; i < n; i++) {
@@ -165,6 +169,13 @@ tt_status tt__warm_starts_find(tt__warm_starts *out, tt__priors *priors, const t
     for (size_t i = 0; i < n; i++)
         TT_TRY(add_trials(&f, from->store, from->gpu_id, sources[i]));
     return TT_OK;
+}
+
+tt_status tt__search_loop_starts(const tt__session *s, const tt__search *search, const tt__cost_model *m,
+                                 tt__warm_starts *out, tt__priors *priors) {
+    const tt_choice *answer = s->call->answers ? s->call->answers[s->at_problem] : NULL;
+    const tt__elsewhere elsewhere = {s->store, &s->elsewhere, &s->gpu, &s->env, s->gpu_id, s->run_id, answer};
+    return tt__warm_starts_find(out, priors, &elsewhere, &search->problem, &search->space, m);
 }
 
 /* ---- What the strategy wants, as far as the limits go -------------------------------------------------- */
@@ -307,10 +318,8 @@ static void close_round(tt__search_loop *u) {
 /* Begins to search the space as it is now. */
 static tt_status open_round(tt__session *s, tt__search_loop *u) {
     tt__search *search = u->search;
-    const tt__elsewhere elsewhere = {s->store, &s->elsewhere, &s->gpu, &s->env, s->gpu_id, s->run_id};
     TT_TRY(tt__cost_model_open(&u->model, &search->space, &s->gpu, &search->problem, NULL));
-    TT_TRY(tt__warm_starts_find(&u->starts, &u->priors, &elsewhere, &search->problem, &search->space,
-                                &u->model));
+    TT_TRY(tt__search_loop_starts(s, search, &u->model, &u->starts, &u->priors));
     u->view = (tt__view){.space = &search->space,
                          .model = &u->model,
                          .known = search->known,

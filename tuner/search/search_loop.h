@@ -8,10 +8,10 @@
 #include "tuner/strategy/strategy.h"
 
 /*
- * What a search knows before its first trial. Starting points are the stale winner of the same problem,
- * winners of other sizes and GPUs, and the fastest trials of their problems. Without a cost model, all their
- * trials are priors. Only earlier runs are used, so that a result does not depend on other problems of the
- * run.
+ * What a search knows before its first trial. Starting points are what programs launch now, the stale winner
+ * of the same problem, winners of other sizes and GPUs, and the fastest trials of their problems. Without a
+ * cost model, all their trials are priors. Only earlier runs are used, so that a result does not depend on
+ * other problems of the run, unless it hurries.
  */
 enum { TT__WARM_STARTS_MAX = 16 };
 
@@ -27,12 +27,17 @@ typedef struct tt__elsewhere {
     const tt__gpu *gpu; /* of the run, as the rest */
     const tt__env *env;
     int64_t gpu_id, run_id;
+    const tt_choice *answer; /* what is launched for the problem now; or NULL */
 } tt__elsewhere;
 
 /* Finds starts and priors for a problem. A winner of another GPU is no start if its trials are a prior. Free
  * the priors also after a failure. */
 tt_status tt__warm_starts_find(tt__warm_starts *out, tt__priors *priors, const tt__elsewhere *from,
                                const tt__problem *p, const tt__space *space, const tt__cost_model *m);
+
+/* The same for a search of a run. */
+tt_status tt__search_loop_starts(const tt__session *s, const tt__search *search, const tt__cost_model *m,
+                                 tt__warm_starts *out, tt__priors *priors);
 
 typedef struct tt__search_loop {
     tt__search *search; /* borrowed */

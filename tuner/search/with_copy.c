@@ -29,6 +29,17 @@ static tt__limits limits_of(const tt__session *s, double share) {
     return limits;
 }
 
+/* Compilers would be late for them. */
+static tt_status expect_starts(tt__session *s, const tt__search *search, const tt__cost_model *model) {
+    tt__warm_starts starts;
+    tt__priors priors = {0};
+    tt_status status = tt__search_loop_starts(s, search, model, &starts, &priors);
+    for (size_t i = 0; i < starts.n && i < TT__STARTS_MODELLED && status == TT_OK; i++)
+        status = tt__expected_later(s->expected, &search->space.items[starts.at[i]], &search->problem);
+    tt__priors_free(&priors);
+    return status;
+}
+
 /* Expects the `most` untried configurations that are fastest by the model, and the default of the leading
  * template, which the finals need. */
 static tt_status expect_best(tt__session *s, const tt__search *search, size_t most) {
@@ -37,6 +48,8 @@ static tt_status expect_best(tt__session *s, const tt__search *search, size_t mo
     size_t n, *order = NULL;
     tt_status status;
     TT_GOTO(tt__cost_model_open(&model, space, &s->gpu, &search->problem, NULL));
+    if (tt__session_hurries(s) && !s->presumed)
+        TT_GOTO(expect_starts(s, search, &model));
     TT_GOTO(tt__strategy_rank(&order, &n, space, search->known, &model));
     int64_t leading_default = n ? tt__space_default(space, order[0]) : TT__NOTHING;
     for (size_t i = 0; i < n; i++)

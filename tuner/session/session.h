@@ -28,17 +28,19 @@ typedef struct tt__tune_call {
     size_t n;
     const tt__problem *problems;
     const tt__template_set *templates; /* templates of the problems' operations, and of the copy; borrowed */
-    bool stored;          /* nothing is searched: problems without a winner that still holds have none */
-    bool defaults_only;   /* each template's default, which enters the finals however slow it is */
-    bool strict;          /* finals trust no kernel (tt__rounds) */
-    bool only_finals;     /* no new trials, and finals even where a valid winner is stored */
-    tt__space_part part;  /* of each space that is tried */
-    const double *worth;  /* of each problem, > 0: its share of a budget; NULL: all are worth the same */
+    bool stored;         /* nothing is searched: problems without a winner that still holds have none */
+    bool defaults_only;  /* each template's default, which enters the finals however slow it is */
+    bool strict;         /* finals trust no kernel (tt__rounds) */
+    bool only_finals;    /* no new trials, and finals even where a valid winner is stored */
+    tt__space_part part; /* of each space that is tried */
+    const double *worth; /* of each problem, > 0: its share of a budget; NULL: all are worth the same */
+    const tt_choice *const
+        *answers;         /* what programs launch for each problem now, which is tried first; or NULL */
     bool several_kernels; /* problems may be of different files of users */
     tt__objective objective;
 } tt__tune_call;
 
-/* The winners in the store when a run begins. */
+/* The winners in the store when a run begins, and in a hurry those of the run. */
 typedef struct tt__winners {
     size_t n;
     tt__winner *items;

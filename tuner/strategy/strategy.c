@@ -390,7 +390,7 @@ static const double beside_s = 0.25;
 static const double faint = 1e-9;
 /* From ACQUAINTED trials on, each template without a trial gets one. The model knows nothing about templates.
  * With few rows, its error can be larger than the process explores. */
-enum { STARTS_MAX = 2, GREEDY = 7, ACQUAINTED = 24 };
+enum { GREEDY = 7, ACQUAINTED = 24 };
 /* With a cost model, configurations differ little after so many trials. Then those that differ in one
  * parameter from one of the LEADERS come first, so that long searches end at the same one. */
 enum { POLISHED = 96, LEADERS = 3 };
@@ -618,7 +618,7 @@ static tt_status next(int64_t *index, void *self, const tt__view *view) {
     const double *mean, *deviation;
     *index = TT__NOTHING;
     const bool alone = s->gp->kind->fit && !(view->priors && view->priors->n > 0);
-    const size_t starts = alone ? STARTS_ALONE : STARTS_MAX;
+    const size_t starts = alone ? STARTS_ALONE : TT__STARTS_MODELLED;
     if (s->n_started < starts && (*index = next_start(view, &s->at_start)) != TT__NOTHING) {
         s->n_started++;
         return TT_OK;

@@ -9,6 +9,9 @@
 
 typedef enum tt__known { TT__UNTRIED = 0, TT__PENDING, TT__TRIED } tt__known;
 
+/* With a cost model, no more starting points are tried. */
+enum { TT__STARTS_MODELLED = 2 };
+
 /* The input of a strategy; all borrowed. Trials are added during the search. Arrays have space->n members. */
 typedef struct tt__view {
     const tt__space *space;

@@ -182,10 +182,10 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
         *id = TT__NO_TRIAL;
         if (any_done(l))
             return TT_OK;
+        tt__loop_promote(l); /* what is over at once must not wait for an event */
         if ((at = tt__loop_oldest(l, TT__JOB_DONE)) != TT__NO_JOB)
             break;
         TT_TRY(tt__loop_turn(l));
-        tt__loop_promote(l);
     }
     for (size_t i = 0; i < l->workers.n_gpus; i++)
         if (l->gpus[i].state == TT__ARRAYS_OPEN) {

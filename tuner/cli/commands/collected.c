@@ -105,7 +105,7 @@ static tt_status find_winner(tt__asked *a, const tt__asked_list *l) {
 static const double loss_most = 0.02;
 
 /* A GPU that neither a store nor the library knows has no rule. */
-static tt_status find_rule(tt__asked *a, const tt__asked_list *l) {
+static tt_status find_answer(tt__asked *a, const tt__asked_list *l, const tt__cli_args *args) {
     const tt__template_set own = {1, (tt__template **)&a->t};
     tt__gpu gpu;
     int64_t id;
@@ -114,9 +114,11 @@ static tt_status find_rule(tt__asked *a, const tt__asked_list *l) {
     if (tt__layers_find_gpu(l->ctx, a->is->gpu, &gpu, &id) != TT_OK ||
         strcmp(tt__gpu_text(name, &gpu), a->is->gpu) != 0)
         return TT_OK;
-    const tt_status status =
-        tt__ladder_loss(&loss, l->ctx, a->is->kernel ? &own : &l->judge.templates, &gpu, &a->problem);
-    a->ruled = status == TT_OK && loss <= log1p(loss_most);
+    const tt_status status = tt__ladder_loss(&a->answer, &loss, l->ctx,
+                                             a->is->kernel ? &own : &l->judge.templates, &gpu, &a->problem);
+    if (status != TT_OK)
+        *a->answer.kernel = '\0';
+    a->ruled = status == TT_OK && loss <= log1p(loss_most) && !args->force;
     return status == TT_E_NO_MEMORY ? status : TT_OK;
 }
 
@@ -126,9 +128,9 @@ static tt_status ask(tt__asked *a, tt__asked_list *l, const tt__cli_args *args) 
         return status;
     if (status != TT_OK)
         tt__copy_short(a->why, sizeof a->why, tt_last_error());
-    if (status == TT_OK)
+    if (status == TT_OK && !args->force)
         TT_TRY(find_winner(a, l));
-    return *a->why || a->solved || args->force ? TT_OK : find_rule(a, l);
+    return *a->why || a->solved ? TT_OK : find_answer(a, l, args);
 }
 
 static tt_status open_context(tt__asked_list *l, const tt__cli_args *args) {

@@ -12,9 +12,10 @@ typedef struct tt__asked {
     const tt__collected *is;
     const tt__template *t; /* a template of its operation; NULL: see `why` */
     tt__problem problem;
-    bool solved;   /* its GPU has a valid winner in the store */
-    bool ruled;    /* a rule answers it, nearly as fast as a winner would */
-    char why[512]; /* why it cannot be tuned; "": it can */
+    bool solved;      /* its GPU has a valid winner in the store */
+    bool ruled;       /* a rule answers it, nearly as fast as a winner would */
+    tt_choice answer; /* what is launched without a winner; its kernel is "" if that is not known */
+    char why[512];    /* why it cannot be tuned; "": it can */
 } tt__asked;
 
 typedef struct tt__asked_list {
@@ -33,7 +34,8 @@ tt_status tt__asked_open(tt__asked_list *out, const tt__cli_args *args, bool new
 void tt__asked_close(tt__asked_list *l);
 
 /* Keeps those that are worth tuning on this GPU, and names the others on standard error. Those without a
- * winner, or a rule that is as good, are worth it in the order of their cost, until the rest took less than a hundredth of what all took.
+ * winner, or a rule that is as good, are worth it in the order of their cost, until the rest took less than a
+ * hundredth of what all took.
  */
 void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args *args);
 
