@@ -77,7 +77,7 @@ assert json.loads(run("--collected", "asked.jsonl", "--quiet", "--json").stdout)
 
 # What a rule is expected to answer within 2 % of the best is not tuned, but with --force.
 os.mkdir("rule", 0o700)
-run("--shapes", "300x96,310x96,320x96,330x96", "--configs", 2, "--effort", "quick", "--db", "rule/store.db", "--quiet")
+run("--shapes", "300x96,304x96,308x96,312x96", "--configs", 2, "--effort", "quick", "--db", "rule/store.db", "--quiet")
 write(HEADER, line("rows=305,cols=96", 50), line("rows=315,cols=96", 50), line("rows=64,cols=4096", 1000))
 ruled = run("list", "--collected", "asked.jsonl", "--db", "rule/store.db", "--json")
 states = {one["problem"]: one["state"] for one in json.loads(ruled.stdout)["collected"]}
@@ -100,9 +100,33 @@ write(HEADER, *(line(f"rows={200 + i},cols=96", 9) for i in range(40)))
 done = run("--collected", "asked.jsonl", "--budget", "8s", "--db", "new/many.db", "--json")  # 0.2 s each is less than a compile takes
 results = json.loads(done.stdout)["results"]
 assert results[0]["kernel"] and results[1]["kernel"] and not results[0]["copy_us"], results
+write(HEADER, *(line(f"rows={300 + i},cols=96", 9) for i in range(8)))
+run("--collected", "asked.jsonl", "--max-trials", 12, "--db", "new/kept.db", "--quiet")
+done = run("--collected", "asked.jsonl", "--budget", "8s", "--db", "new/kept.db", "--force", "--json")  # nothing is left to compile
+trials = [one["trials"] for one in json.loads(done.stdout)["results"]]
+assert min(trials) >= 6, trials  # although each problem is opened long before its turn
 done = run("--collected", "asked.jsonl", "--budget", "10ms", "--db", "new/other.db", "--json")
 unreached = [one for one in json.loads(done.stdout)["results"] if not one["trials"]]
 assert unreached and f"{len(unreached)} problems were not reached within the budget" in done.stderr, done
+
+# What is launched now is tried first, so that no winner is slower.
+os.mkdir("answer", 0o700)
+run("--shapes", "300x96,304x96,308x96,312x96", "--configs", 2, "--effort", "quick", "--db", "answer/store.db", "--quiet")
+write(HEADER, *(line(f"rows={rows},cols=96", 50) for rows in (305, 315)))
+now = re.search(r"(?m)^configuration +(.*)", run("best", "--gpu", "hostcuda", "--shape", "305x96", "--db", "answer/store.db").stdout)[1]
+done = run("--collected", "asked.jsonl", "--max-trials", 1, "--force", "--db", "answer/store.db", "--json")
+first = json.loads(done.stdout)["results"][0]
+assert " ".join(f"{k}={v}" for k, v in first["config"].items()) == now, (first, now)
+
+# Two kinds of GPU: a problem is of one of them, and so is a rule.
+os.environ |= {"HOSTCUDA_DEVICES": "2", "HOSTCUDA_NAME": "small;large"}
+write(HEADER, line("rows=64,cols=96", 5, gpu="small"))
+for option in ("--collected", "asked.jsonl"), ("--sizes", "64,65", "--configs", 2):
+    said = run(*option, "--device", "0,1", "--db", "new/kinds.db", code=2).stderr
+    assert "is for one kind of GPU, and device 0 is small, device 1 large: run it once for each kind, with --device 0 first" in said, said
+run("--collected", "asked.jsonl", "--device", 0, "--max-trials", 2, "--db", "new/kinds.db", "--quiet")
+# A kind that is too small hides nothing of the other.
+del os.environ["HOSTCUDA_DEVICES"], os.environ["HOSTCUDA_NAME"]
 
 # What cannot be verified is left out, unless it is asked for.
 write(HEADER, line("n=5000", 5, "saxpy", "unsafe.cu"))

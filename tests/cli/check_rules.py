@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -68,6 +69,10 @@ assert "match          exact" in run("best", "--gpu", "h200", "--size", 4096, "-
 done = run("--device", f"replay:{H200}", "--sizes", "1024,4096", "--db", "run.db", "--configs", 2, "--effort", "quick")
 assert "the store has 1 rule for other problems" in done.stderr, done
 assert "chosen by what 2 other problems took" in run(*best, "--db", "run.db").stdout
+# All that it chose from is measured for each of the problems.
+run("--device", f"replay:{H200}", "--sizes", "8192,16384", "--db", "even.db", "--configs", 4, "--max-trials", 6, "--strategy", "random")
+rule = sqlite3.connect("even.db").execute("select text from rule").fetchone()[0]
+assert rule.count("\nat ") == 2 and "\nconfig " in rule and not re.search(r"^at .*: .*-", rule, re.M), rule
 fails("at most 8", "--device", f"replay:{H200}", "--sizes", 1024, "--db", "run.db", "--configs", 9)
 fails("give --db, too", "--device", f"replay:{H200}", "--sizes", 1024, "--configs", 2)
 fails("only one problem is known", "--device", f"replay:{H200}", "--sizes", 1024, "--db", "one.db", "--configs", 2, code=1)

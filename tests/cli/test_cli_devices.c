@@ -177,6 +177,24 @@ static void test_kind_dies_at_its_start(void **state) {
     }
 }
 
+/* The problem fits the first kind of GPU only, whose winner is printed all the same. */
+static void test_kind_is_too_small(void **state) {
+    (void)state;
+    char line[256];
+    run_result r;
+    snprintf(line, sizeof line, "--device 0,1 --sizes 400 --max-trials 4 --db %s/too-small.db", folder);
+    run_tune(&r,
+             &(run_spec){.env = (const char *[]){"HOSTCUDA_MEMORY=1073741824;1000000",
+                                                 "HOSTCUDA_NAME=large;small", NULL},
+                         .timeout_s = RUN_TUNE_TIMEOUT_S},
+             line);
+    assert_code(&r, 1);
+    assert_has(&r, r.err, "small is left out: 400x400 needs ");
+    assert_has(&r, r.err, "1 of 2 kinds of GPU failed, and have no winner");
+    assert_has(&r, r.out, "400x400");
+    run_free(&r);
+}
+
 /* Whatever device 1 tries hangs, and device 0 does it. */
 static void test_two_strikes(void **state) {
     (void)state;
@@ -384,6 +402,7 @@ int main(void) {
         cmocka_unit_test(test_one_hangs_one_dies),
         cmocka_unit_test(test_first_dies_at_its_start),
         cmocka_unit_test(test_kind_dies_at_its_start),
+        cmocka_unit_test(test_kind_is_too_small),
         cmocka_unit_test(test_two_strikes),
         cmocka_unit_test(test_lower_clocks_hold_no_finals),
         cmocka_unit_test(test_several_kinds),

@@ -219,15 +219,21 @@ EXPORT CUresult cuDeviceGetPCIBusId(char *out, int size, CUdevice device) {
     return CUDA_SUCCESS;
 }
 
+/* A device's part of a variable; the last part is also that of the devices after it. */
+static const char *part_of(const char *env_name, CUdevice device) {
+    const char *text = getenv(env_name);
+    for (const char *next; text && device > 0 && (next = strchr(text, ';')); device--)
+        text = next + 1;
+    return text;
+}
+
 EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
-    const char *text = getenv("HOSTCUDA_NAME");
+    const char *text = part_of("HOSTCUDA_NAME", device);
     ENTER(NEEDS_INIT);
     REQUIRE(is_device(device), CUDA_ERROR_INVALID_DEVICE);
     REQUIRE(name && size > 0, CUDA_ERROR_INVALID_VALUE);
     if (!text || !*text)
         text = "hostcuda";
-    for (const char *next; device > 0 && (next = strchr(text, ';')); device--)
-        text = next + 1;
     snprintf(name, (size_t)size, "%.*s", (int)strcspn(text, ";"), text);
     return CUDA_SUCCESS;
 }
@@ -236,7 +242,8 @@ EXPORT CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
     ENTER(NEEDS_INIT);
     REQUIRE(is_device(device), CUDA_ERROR_INVALID_DEVICE);
     REQUIRE(bytes, CUDA_ERROR_INVALID_VALUE);
-    *bytes = (size_t)hostcuda_number("HOSTCUDA_MEMORY", 1 << 30);
+    const char *text = part_of("HOSTCUDA_MEMORY", device);
+    *bytes = text && *text ? (size_t)strtod(text, NULL) : (size_t)1 << 30;
     return CUDA_SUCCESS;
 }
 

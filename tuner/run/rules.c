@@ -15,6 +15,7 @@
 #include "dispatch/ladder.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
+#include "tuner/run/tune.h"
 
 static const double noise = 0.02; /* of a time that was measured once */
 
@@ -615,6 +616,159 @@ bool tt__evidence_score(tt__rule_score *out, const tt__evidence *e, size_t at, c
         if (tt__rule_is_for(r, &e->problems[g->problems[i]].problem))
             count(out, e, &e->problems[g->problems[i]], r);
     return out->n > 0;
+}
+
+/* ---- The same configurations for all problems ---------------------------------------------------------- */
+
+enum { CONTENDERS_MAX = 32 };
+
+typedef struct contenders {
+    size_t n;
+    tt__rule_config items[CONTENDERS_MAX + 1]; /* the last one is the default of the problem at hand */
+    bool tried[CONTENDERS_MAX + 1];            /* for that problem */
+} contenders;
+
+static void add_contender(contenders *c, const tt__rule_config *config) {
+    for (size_t i = 0; i < c->n; i++)
+        if (strcmp(c->items[i].kernel, config->kernel) == 0 &&
+            strcmp(c->items[i].config, config->config) == 0)
+            return;
+    if (c->n < CONTENDERS_MAX)
+        c->items[c->n++] = *config;
+}
+
+static const tt__rule_config *fastest_of(const tt__evidence *e, const known *k) {
+    const timing *best = &k->timings[0];
+    for (size_t i = 1; i < k->n; i++)
+        if (k->timings[i].us < best->us)
+            best = &k->timings[i];
+    return &e->configs[best->config];
+}
+
+static tt_status find_contenders(contenders *c, const tt__evidence *e, size_t at) {
+    const group *g = &e->groups[at];
+    tt__tuning_rule *rule;
+    c->n = 0;
+    TT_TRY(tt__evidence_rule(&rule, e, at, TT__RULE_CONFIGS_MAX));
+    for (int k = 0; rule && k < rule->n_configs; k++)
+        add_contender(c, &rule->configs[k]);
+    tt__rule_free(&rule);
+    for (size_t i = 0; i < g->n; i++)
+        add_contender(c, fastest_of(e, &e->problems[g->problems[i]]));
+    return TT_OK;
+}
+
+/* Also if it failed. */
+static tt_status note_tried(void *user, const tt__trial_row *row) {
+    contenders *c = user;
+    for (size_t i = 0; i <= c->n; i++)
+        c->tried[i] |= strcmp(c->items[i].kernel, row->kernel) == 0 &&
+                       strcmp(c->items[i].config, row->config) == 0 &&
+                       strcmp(c->items[i].hash, row->hash) == 0;
+    return TT_OK;
+}
+
+static tt_status find_tried(const tt__session *s, const group *g, const known *k, int64_t problem_id,
+                            contenders *c) {
+    tt__candidate normal;
+    tt__rule_config *last = &c->items[c->n];
+    *last = (tt__rule_config){0};
+    memset(c->tried, 0, sizeof c->tried);
+    TT_TRY(tt__ladder_default(&normal, s->templates, g->op, &s->gpu, &k->problem));
+    if (normal.t) {
+        tt__copy(last->kernel, sizeof last->kernel, normal.t->kernel);
+        tt__copy(last->hash, sizeof last->hash, normal.t->hash);
+        tt__copy(last->config, sizeof last->config, normal.config);
+    }
+    return tt__store_trials(s->store, s->gpu_id, &s->env, problem_id, TT__STAGE_SCREEN, note_tried, c);
+}
+
+static bool resolve(tt__candidate *out, const tt__session *s, const known *k, const tt__rule_config *c) {
+    const tt__template *t = *c->kernel ? tt__template_set_find(s->templates, c->kernel) : NULL;
+    return t && tt__template_does(t, &k->problem) &&
+           tt__space_resolve(out, t, &s->gpu, &k->problem, c->config) == TT_OK;
+}
+
+/* The first trial of a problem may be too slow, so that it is one that is known. */
+static tt_status try_contenders(tt__session *s, const tt__evidence *e, const group *g, const known *k,
+                                contenders *c, size_t *n_tried) {
+    enum { KNOWN = 1, TRIES_MAX = KNOWN + CONTENDERS_MAX + 1 };
+    tt__candidate *tries = calloc(TRIES_MAX, sizeof *tries), normal;
+    tt__trial *trials = calloc(TRIES_MAX, sizeof *trials);
+    double default_weight = 1;
+    size_t n = KNOWN;
+    int64_t problem_id;
+    tt_status status = tries && trials ? TT_OK : tt__fail_memory(TRIES_MAX * sizeof *tries);
+    if (status == TT_OK)
+        status = tt__store_problem(s->store, &k->problem, &problem_id);
+    if (status == TT_OK)
+        status = find_tried(s, g, k, problem_id, c);
+    for (size_t i = 0; i <= c->n && status == TT_OK; i++)
+        n += !c->tried[i] && resolve(&tries[n], s, k, &c->items[i]);
+    if (status == TT_OK && n > KNOWN && resolve(&tries[0], s, k, fastest_of(e, k))) {
+        if (resolve(&normal, s, k, &c->items[c->n]))
+            default_weight = normal.weight;
+        status = tt__neighbour_try(s, &k->problem, tries, n, trials);
+        for (size_t i = KNOWN; i < n && status == TT_OK; i++) {
+            if (trials[i].status == TT__TRIAL_SKIPPED)
+                continue;
+            trials[i].weight = tries[i].weight / default_weight;
+            status = tt__session_store(s, problem_id, &tries[i], TT__STAGE_SCREEN, &trials[i]);
+            ++*n_tried;
+        }
+    }
+    free(tries);
+    free(trials);
+    return status;
+}
+
+static bool is_asked(const tt__session *s, const tt__problem *p) {
+    for (size_t i = 0; i < s->n_problems; i++)
+        if (tt__problem_same(&s->call->problems[i], p))
+            return true;
+    return false;
+}
+
+static tt_status measure_once(tt__session *s, size_t *n_tried) {
+    tt__evidence *e = NULL;
+    contenders *c = malloc(sizeof *c);
+    size_t groups = 0;
+    tt_status status = c ? TT_OK : tt__fail_memory(sizeof *c);
+    if (status == TT_OK)
+        status = tt__evidence_open(&e, s->templates, &s->gpu);
+    if (status != TT_OK)
+        goto out;
+    TT_GOTO(tt__evidence_add(e, s->store, s->gpu_id, s->call->problems[0].op, false));
+    TT_GOTO(tt__evidence_groups(&groups, e));
+    for (size_t at = 0; at < groups; at++) {
+        TT_GOTO(find_contenders(c, e, at));
+        const group *g = &e->groups[at];
+        for (size_t i = 0; i < g->n && tt__now_s() < s->end_s; i++) {
+            const known *k = &e->problems[g->problems[i]];
+            if (is_asked(s, &k->problem))
+                TT_GOTO(try_contenders(s, e, g, k, c, n_tried));
+        }
+    }
+out:
+    free(c);
+    tt__evidence_close(&e);
+    return status;
+}
+
+tt_status tt__rules_measure(tt__session *s) {
+    enum { ROUNDS_MAX = 4 }; /* what was measured may be chosen, so that the others need it */
+    size_t all = 0, n = 1;
+    if (s->backend->ops->enter)
+        TT_TRY(s->backend->ops->enter(s->backend, s->lane));
+    for (int round = 0; round < ROUNDS_MAX && n > 0; round++) {
+        n = 0;
+        TT_TRY(measure_once(s, &n));
+        all += n;
+    }
+    if (all)
+        tt__session_message(
+            s, "%zu more trials, so that the rule knows each of its configurations for each problem", all);
+    return TT_OK;
 }
 
 /* ---- Keeping ------------------------------------------------------------------------------------------- */

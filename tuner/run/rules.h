@@ -7,6 +7,7 @@
 #include "base/rule.h"
 #include "db/store.h"
 #include "kernel/load/builtin.h"
+#include "tuner/session/session.h"
 
 /* Trials of one GPU, in groups: the problems that one rule may serve. */
 typedef struct tt__evidence tt__evidence;
@@ -47,6 +48,11 @@ tt_status tt__evidence_judge(tt__rule_score *out, const tt__evidence *e, size_t 
 
 /* The same for a rule that is there, on the group's problems. False: it is for none of them. */
 bool tt__evidence_score(tt__rule_score *out, const tt__evidence *e, size_t group, const tt__tuning_rule *r);
+
+/* Measures, on all problems of a run that has ended, what a rule may choose and not all of them have: what it
+ * would choose by now, and the fastest of each problem. Else a rule would compare what searches have tried.
+ */
+tt_status tt__rules_measure(tt__session *s);
 
 /* Makes the rules of an operation from all that the store knows of a GPU, and keeps them there. *n counts the
  * rules. */

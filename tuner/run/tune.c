@@ -20,6 +20,7 @@
 #include "tuner/backend/gpu/backend_gpu.h"
 #include "tuner/backend/replay/backend_replay.h"
 #include "tuner/measure/measure.h"
+#include "tuner/run/rules.h"
 #include "tuner/run/run_loop.h"
 #include "tuner/search/with_copy.h"
 
@@ -411,6 +412,8 @@ static tt_status tune_all(tuning *t) {
     memset(results, 0, s->n_problems * sizeof *results); /* a kind of GPU that was lost may have left some */
     tt_status status = tt__run_loop(s, t->question, results);
     t->report->n_results += s->n_ended;
+    if (status == TT_OK && s->call->makes_rule)
+        status = tt__rules_measure(s);
     if (status == TT_OK && !t->question && !s->opts->replay && !s->call->stored && !s->call->part.of)
         status = verify_neighbours(s);
     if (status == TT_OK && !t->question && !s->opts->replay && !s->call->stored && !s->call->part.of)
@@ -545,9 +548,9 @@ static tt_status run_in_store(tuning *t) {
     return status;
 }
 
-/* The GPUs themselves failed, so that others may do. */
+/* These GPUs failed, or are too small, so that others may do. */
 static bool is_of_gpu(tt_status status) {
-    return status == TT_E_IO || status == TT_E_CUDA || status == TT_E_NO_DEVICE;
+    return status == TT_E_IO || status == TT_E_CUDA || status == TT_E_NO_DEVICE || status == TT_E_INVALID;
 }
 
 /* A kind of GPU after the other. A kind that lacks a winner, or whose last GPU is lost, does not keep the

@@ -36,6 +36,7 @@ typedef struct tt__tune_call {
     const double *worth; /* of each problem, > 0: its share of a budget; NULL: all are worth the same */
     const tt_choice *const
         *answers;         /* what programs launch for each problem now, which is tried first; or NULL */
+    bool makes_rule;      /* its configurations are measured for all problems */
     bool several_kernels; /* problems may be of different files of users */
     tt__objective objective;
 } tt__tune_call;

@@ -515,13 +515,36 @@ static tt_status keep_rules(const call *c, tt_ctx *ctx, const tt_problem *proble
     return TT_OK;
 }
 
+/* A rule is of one kind of GPU, and so is a collected problem. */
+static tt_status check_kinds(const tt__cli_args *args, const tt_tune_opts *opts) {
+    tt_status status = TT_OK;
+    char a[TT__GPU_TEXT_MAX], b[TT__GPU_TEXT_MAX];
+    if (opts->replay || opts->n_devices < 2 || (!args->collected && !args->configs))
+        return TT_OK;
+    tt__devices *found = malloc(sizeof *found); /* large for a stack */
+    if (!found)
+        return tt__fail_memory(sizeof *found);
+    status = tt__devices_of(found, opts);
+    if (status == TT_OK && found->n_kinds > 1)
+        status = tt__fail(TT_E_INVALID,
+                          "%s is for one kind of GPU, and device %d is %s, device %d %s: run it once for "
+                          "each kind, with --device %d first",
+                          args->configs ? "--configs" : "--collected", found->kinds[0].ordinals[0],
+                          tt__gpu_text(a, &found->kinds[0].gpu), found->kinds[1].ordinals[0],
+                          tt__gpu_text(b, &found->kinds[1].gpu), found->kinds[0].ordinals[0]);
+    free(found);
+    return status;
+}
+
 static tt_status tune(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
     call *c = user;
+    TT_TRY(check_kinds(c->args, opts));
     if (c->asked)
         return tune_asked(c, ctx, opts);
     tt__cli_problems problems;
     tt_status status = tt__cli_problems_open(&problems, ctx, c->args);
-    tt__tune_call how = {.only_finals = c->args->finals, .objective = c->args->objective};
+    tt__tune_call how = {
+        .only_finals = c->args->finals, .makes_rule = c->args->configs > 0, .objective = c->args->objective};
     const size_t n = take_shard(c->args, problems.items, problems.n, &how);
     if (status == TT_OK && n)
         status = tt__tune_and(&c->report, ctx, problems.items, n, opts, &how, NULL);
