@@ -1,6 +1,6 @@
 /*
  * Writes recordings: the trials of one GPU as T4 JSON. Each result is one line, so that a diff shows which
- * configurations changed. docs/recordings.md has the format. It also writes cache files of Kernel Tuner.
+ * configurations changed. docs/cli.schema.json has the format. It also writes cache files of Kernel Tuner.
  */
 #include "db/exchange/export.h"
 

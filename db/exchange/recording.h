@@ -1,6 +1,6 @@
 /*
  * Recordings: the trials of a real GPU in one JSON file of the T4 format. The search can use them on a
- * machine without a GPU. docs/recordings.md lists the fields we add to T4.
+ * machine without a GPU. docs/cli.schema.json lists its members.
  */
 #ifndef TT_DB_EXCHANGE_RECORDING_H
 #define TT_DB_EXCHANGE_RECORDING_H

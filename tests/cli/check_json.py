@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_json.py TUNE ROOT: what each --json prints, and each example of docs/cli.schema.json, is as that file says.
+"""check_json.py TUNE ROOT: what each --json prints, recordings, and each example of docs/cli.schema.json are as that file says.
 
 Members that the schema lacks are wrong, too, and so are members of the schema that no command printed.
 HOSTCUDA_DIR is the folder of the CPU stand-ins.
@@ -99,7 +99,8 @@ def members(rule, at):
 
 # What needs a power meter, counters, clusters, a failed search or an estimated space. Other tests look at them.
 ELSEWHERE = re.compile(r"check\.estimated|explain\.(why_no_energy|configs\.(celsius|idle_watts|joules|instructions))|"
-                       r"export\.winners\.launches\.(cooperative|cluster|together)|report\.(changes|gpus\.problems)\.(unverified|warm|energies)|report\.gpus\.unsolved")
+                       r"export\.winners\.launches\.(cooperative|cluster|together)|report\.(changes|gpus\.problems)\.(unverified|warm|energies)|report\.gpus\.unsolved|"
+                       r"recording\.(metadata\.rules|results\.(limit_s|weight))")
 
 
 def run(*arguments, host=False, codes=(0,)):
@@ -136,6 +137,8 @@ def main():
         look("best", "best", "--size", "4096", "--gpu", "h200", "--db", db)
         look("export", "export", "--size", "4096", "--db", db, form=("--format", "json"))
         look("export", "export", *own, "--problem", "n=1000,warm", form=("--format", "json"))
+        look("recording", "export", "--gpu", "h200", "--db", db, form=())
+        look("recording", "export", *own, "--gpu", "hostcuda", form=())
         look("study", "study", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
         look("list", "list", "--db", db)
         look("list", "list", "--gpu", "h200", "--db", db)
@@ -154,6 +157,9 @@ def main():
         with open(other, "w", encoding="utf-8") as file:
             json.dump(failing, file)
         look("report", "report", recording, other)
+        failed = os.path.join(folder, "failed.db")
+        run("import", other, "--db", failed)
+        look("recording", "export", "--gpu", "h200", "--db", failed, form=())
         look("show", "show", *own, "--warm", host=True)
         look("show", "show", "--size", "4096", "--gpu", "h200", "--db", db)
         rows = ("--kernel", os.path.join(root, "tests/data/row_sums.cu"), "--db", db)
@@ -161,6 +167,7 @@ def main():
         look("show", "show", *rows, host=True)
         look("best", "best", *rows, host=True)
         look("list", "list", "--db", db)
+        look("recording", "export", *rows, "--gpu", "hostcuda", form=())
         look("check", "check", kernel, host=True)
         beside = os.path.join(folder, "beside.cu")
         with open(beside, "w") as f:
