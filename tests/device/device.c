@@ -78,7 +78,8 @@ bool device_is_host(void) {
 }
 
 bool device_may_take_long(void) {
-    return getenv("TT_LONG") || getenv("TT_SWEEP") || !device_is_host();
+    const char *is_long = getenv("TT_LONG");
+    return (is_long && *is_long) || getenv("TT_SWEEP") || !device_is_host();
 }
 
 void device_symbol(void *fn, const char *name) {

@@ -31,7 +31,7 @@ int device_leave(void **state);
 bool device_is_host(void);
 
 /* May a test take long? On a GPU, and on the stand-in with TT_LONG (or TT_SWEEP) set, as by
- * `scripts/test --all`. */
+ * `scripts/test --all`. An empty TT_LONG counts as none. */
 bool device_may_take_long(void);
 
 /* Puts a driver function that the library does not use into the function pointer at `fn`. */

@@ -163,7 +163,7 @@ static int enter(void **state) {
     fault_enter(state);
     snprintf(db, sizeof db, "%s", fault_path("crowd.db"));
     snprintf(log_path, sizeof log_path, "%s", fault_path("log"));
-    fault_tune(&r, "", SMALL " --only " FEW " --force --quiet --json --db %s", db);
+    fault_tune(&r, "", "--sizes 33 --effort exhaustive --only " FEW " --force --quiet --json --db %s", db);
     assert_code(&r, 0);
     run_free(&r);
     n_screened = fault_number(db, "SELECT count(*) FROM trial WHERE stage = 0");

@@ -35,8 +35,8 @@ enum { N_FAULTS = sizeof faults / sizeof *faults };
 static char kernel[64], config[256], trials[32]; /* of the run without faults */
 
 static void run_with(run_result *r, const char *db, const char *rules) {
-    fault_tune(r, rules, SMALL " --json --trial-timeout 1 --template %s --db %s", fault_source("faulty.cu"),
-               fault_path(db));
+    fault_tune(r, rules, SMALL_AND("faulty") " --json --trial-timeout 1 --template %s --db %s",
+               fault_source("faulty.cu"), fault_path(db));
 }
 
 static int enter(void **state) {

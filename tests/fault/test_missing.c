@@ -32,7 +32,7 @@ static const struct {
     {{"TILETUNE_WORKER=/nonexistent"}, SMALL, 1, {"TILETUNE_WORKER", "/nonexistent", "cannot be run"}},
     {{"TILETUNE_WORKER=/bin/false"}, SMALL, 1, {"worker ended with exit code 1"}},
     {{NULL}, SMALL " --db /nonexistent/x.db", 4, {"/nonexistent/x.db"}},
-    {{NULL}, SMALL " --template /nonexistent.cu", 1, {"/nonexistent.cu"}},
+    {{NULL}, SMALL_AND("faulty") " --template /nonexistent.cu", 1, {"/nonexistent.cu"}},
 };
 
 static void says_what_is_missing(void **state) {
@@ -101,7 +101,7 @@ static void an_old_driver(void **state) {
         const char *in = fault_path("old");
         make_driver_without(cases[i].function, in);
         snprintf(path, sizeof path, "LD_LIBRARY_PATH=%s", in);
-        snprintf(line, sizeof line, SMALL " --quiet --json --template %s --only faulty --db %s",
+        snprintf(line, sizeof line, "--sizes 33 --effort exhaustive --only faulty --quiet --json --template %s --db %s",
                  fault_source("faulty.cu"), fault_path("old.db"));
         run_result r;
         run_tune(&r, &(run_spec){.env = (const char *[]){path, NULL}, .timeout_s = fault_timeout_s}, line);
@@ -141,7 +141,7 @@ static void survives_the_loss_of_a_worker(const char *role, int most_failed) {
         char line[1024], name[32], failed[32];
         run_result r;
         snprintf(name, sizeof name, "murder-%s-%d.db", role, i);
-        murder m = {role, fault_path(name), 10 + 150 * i, false};
+        murder m = {role, fault_path(name), 10 + 30 * i, false};
         snprintf(line, sizeof line, SMALL " --json --db %s", m.db);
         run_spec spec = {.timeout_s = fault_timeout_s, .meanwhile = kill_one, .user = &m};
         run_tune(&r, &spec, line);
@@ -191,7 +191,7 @@ static void a_bad_annotation_is_named(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *path = changed("bad.cu", cases[i].from, cases[i].to);
         run_result r;
-        fault_tune(&r, "", SMALL " --template %s --db %s", path, fault_path("template.db"));
+        fault_tune(&r, "", SMALL_AND("faulty") " --template %s --db %s", path, fault_path("template.db"));
         assert_code(&r, 2);
         assert_has(&r, r.err, path);
         assert_has(&r, r.err, cases[i].says);
@@ -204,7 +204,7 @@ static void a_template_that_is_wrong_everywhere(void **state) {
     const char *path = changed("wrong.cu", "row * lds + col", "row * lds + col / 2 * 2");
     char kernel[64], failed[32];
     run_result r;
-    fault_tune(&r, "", SMALL " --json --template %s --db %s", path, fault_path("template.db"));
+    fault_tune(&r, "", SMALL_AND("faulty") " --json --template %s --db %s", path, fault_path("template.db"));
     assert_code(&r, 0);
     assert_string_not_equal(run_json(kernel, sizeof kernel, r.out, "kernel"), "faulty");
     assert_int_equal(atoi(run_json(failed, sizeof failed, r.out, "failed")), 12);
@@ -216,7 +216,7 @@ static void a_template_that_does_not_compile(void **state) {
     const char *path = changed("broken.cu", "if (col < cols)", "if (column < cols)");
     char failed[32], reason[512];
     run_result r;
-    fault_tune(&r, "", SMALL " --json --template %s --db %s", path, fault_path("broken.db"));
+    fault_tune(&r, "", SMALL_AND("faulty") " --json --template %s --db %s", path, fault_path("broken.db"));
     assert_code(&r, 0);
     assert_int_equal(atoi(run_json(failed, sizeof failed, r.out, "failed")), 12);
     run_free(&r);
@@ -230,7 +230,7 @@ static void a_template_of_another_op(void **state) {
     (void)state;
     const char *path = changed("other.cu", "op       transpose", "op       transpose_mine");
     run_result r;
-    fault_tune(&r, "", SMALL " --json --template %s --db %s", path, fault_path("other.db"));
+    fault_tune(&r, "", SMALL_AND("faulty") " --json --template %s --db %s", path, fault_path("other.db"));
     assert_code(&r, 2);
     assert_has(&r, r.err, "there is no operation transpose_mine");
     run_free(&r);
