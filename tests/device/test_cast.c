@@ -1,4 +1,4 @@
-/* cast_transpose and cast_transpose_mx on a device: codes against the nearest ones found by trying all, amax,
+/* cast_transpose and cast_transpose_mx on a device: codes against the nearest ones found by halving, amax,
  * block scales, NaN and infinity, for every pair of types. And configurations of each template, which the
  * tuner verifies between guards. */
 #include <math.h>
@@ -37,19 +37,16 @@ static double number(const format *f, unsigned code) {
 /* The nearest code, of two the even one. */
 static unsigned nearest(const format *f, float v) {
     const unsigned sign = signbit(v) ? 1u << (f->exponent + f->mantissa) : 0;
-    double best = INFINITY;
-    unsigned code = 0;
+    unsigned code = 0, above = f->most; /* numbers grow with their codes */
     if (isnan(v))
         return f->nan;
     const double size = fmin(fabs((double)v), number(f, f->most));
-    for (unsigned c = 0; c <= f->most; c++) {
-        const double off = fabs(size - number(f, c));
-        if (off < best || (off == best && c % 2 == 0)) {
-            best = off;
-            code = c;
-        }
+    while (above - code > 1) {
+        const unsigned between = code + (above - code) / 2;
+        *(number(f, between) <= size ? &code : &above) = between;
     }
-    return sign | code;
+    const double off = size - number(f, code), off_above = number(f, above) - size;
+    return sign | (off_above < off || (off_above == off && above % 2 == 0) ? above : code);
 }
 
 static float read_float(const format *f, const unsigned char *at) {
