@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -102,9 +103,9 @@ results = json.loads(done.stdout)["results"]
 assert results[0]["kernel"] and results[1]["kernel"] and not results[0]["copy_us"], results
 write(HEADER, *(line(f"rows={300 + i},cols=96", 9) for i in range(8)))
 run("--collected", "asked.jsonl", "--max-trials", 12, "--db", "new/kept.db", "--quiet")
-done = run("--collected", "asked.jsonl", "--budget", "8s", "--db", "new/kept.db", "--force", "--json")  # nothing is left to compile
+done = run("--collected", "asked.jsonl", "--budget", "10s", "--db", "new/kept.db", "--force", "--json")  # nothing is left to compile
 trials = [one["trials"] for one in json.loads(done.stdout)["results"]]
-assert min(trials) >= 6, trials  # although each problem is opened long before its turn
+assert 2.5 * statistics.median(trials[2:6]) > max(trials), trials  # although each problem is opened long before its turn
 done = run("--collected", "asked.jsonl", "--budget", "10ms", "--db", "new/other.db", "--json")
 unreached = [one for one in json.loads(done.stdout)["results"] if not one["trials"]]
 assert unreached and f"{len(unreached)} problems were not reached within the budget" in done.stderr, done
