@@ -32,6 +32,7 @@ typedef struct export {
     bool weighed;
     size_t n_rows;                /* of the list under way */
     char kernel[TT__NAME_MAX];    /* the last one */
+    char hash[TT__HASH_SIZE];     /* of its text */
     tt__problem problem;          /* likewise */
     char parameter[TT__NAME_MAX]; /* the parameter whose values are being written */
 }
@@ -147,11 +148,17 @@ static tt_status keep_kernel(export *x, sqlite3_stmt *stmt) {
     return kernel ? tt__str_check(&x->live) : tt__fail_memory(0);
 }
 
+/* A kernel of several operations has a row for each, one after the other. */
 static tt_status write_kernel_row(export *x, sqlite3_stmt *stmt) {
-    const char *hash = tt__db_text(stmt, 1);
+    const char *kernel = tt__db_text(stmt, 0), *hash = tt__db_text(stmt, 1);
+    const bool is_there =
+        x->n_rows > 0 && kernel && hash && strcmp(kernel, x->kernel) == 0 && strcmp(hash, x->hash) == 0;
     TT_TRY(keep_kernel(x, stmt));
     if (!hash)
         return tt__fail_memory(0);
+    if (is_there)
+        return TT_OK;
+    tt__copy(x->hash, sizeof x->hash, hash);
     tt__json j = {.out = x->out};
     next_line(x);
     tt__json_string(&j, x->kernel, hash);

@@ -112,12 +112,20 @@ def run(*arguments, host=False, codes=(0,)):
     return done.stdout
 
 
+def once(pairs):
+    """An object that has each member once."""
+    names = [name for name, _ in pairs]
+    assert len(set(names)) == len(names), f"a member is there twice: {names}"
+    return dict(pairs)
+
+
 def main():
     wrong, seen = [], set()
 
     def look(name, *arguments, form=("--json",), **how):
         seen.add(name)
-        wrong.extend(check(json.loads(run(*arguments, *form, **how)), schema["$defs"][name], name, name))
+        printed = json.loads(run(*arguments, *form, **how), object_pairs_hook=once)
+        wrong.extend(check(printed, schema["$defs"][name], name, name))
 
     with tempfile.TemporaryDirectory() as folder:
         db, kernel = os.path.join(folder, "store.db"), os.path.join(folder, "scale.cu")

@@ -432,8 +432,6 @@ static tt_status write_operation(tt__json *j, const examined *e) {
         tt__json_int(j, "reference_per_configuration", 1);
     if (operation->asides[TT__VERIFY].n)
         tt__json_string(j, "verify", operation->asides[TT__VERIFY].symbols.name[0]);
-    if (!tt__operation_verifies(operation))
-        tt__json_int(j, "unverified", 1);
     free(w);
     return status;
 }
