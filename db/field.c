@@ -32,11 +32,16 @@ const tt__field tt__env_fields[TT__ENV_FIELDS] = {
     TT__FIELD_TEXT_OF(tt__env, library, "library", 0, false),
 };
 
+/* A reason may have lines. */
+static const char *kept_in(const tt__field *f) {
+    return strcmp(f->name, "reason") == 0 ? TT__CLEAN_TEXT : TT__CLEAN_NAME;
+}
+
 static void read_one(sqlite3_stmt *stmt, int at, const tt__field *f, void *object) {
     void *m = (char *)object + f->offset;
     switch (f->kind) {
-    case TT__FIELD_TEXT: /* a reason may have lines */
-        tt__text_read(stmt, at, m, f->size, strcmp(f->name, "reason") == 0 ? TT__CLEAN_TEXT : TT__CLEAN_NAME);
+    case TT__FIELD_TEXT:
+        tt__text_read(stmt, at, m, f->size, kept_in(f));
         break;
     case TT__FIELD_INT: {
         int64_t value = sqlite3_column_int64(stmt, at);
@@ -70,39 +75,25 @@ void tt__fields_write_json(tt__json *j, const tt__field *f, size_t n, const void
     }
 }
 
-sqlite3_stmt *tt__fields_prepare_json(sqlite3 *db, const tt__field *f, size_t n) {
-    tt__str sql = {0};
-    sqlite3_stmt *stmt = NULL;
-    for (size_t i = 0; i < n; i++)
-        tt__str_addf(&sql, "%s json_type(?1, '$.%s'), json_extract(?1, '$.%s')", i ? "," : "SELECT",
-                     f[i].name, f[i].name);
-    if (!sql.failed)
-        sqlite3_prepare_v2(db, sql.text, -1, &stmt, NULL);
-    tt__str_free(&sql);
-    return stmt;
-}
-
-/* Checks a column's value against its field. `type` is from json_type; NULL: missing. */
-static tt_status check_value(sqlite3_stmt *stmt, int at, const tt__field *f, const char *type) {
+/* Checks a value against its field. `type` is of json_type; NULL: missing. */
+static tt_status check_value(const tt__field *f, const tt__member *v) {
+    const char *type = v->type;
     bool integral = type && strcmp(type, "integer") == 0;
     if (f->kind == TT__FIELD_TEXT) {
         if (!type || strcmp(type, "text") != 0)
             return tt__fail(TT_E_INVALID, "%s is %s: expected a text", f->name, type ? type : "missing");
-        int len = sqlite3_column_bytes(stmt, at);
-        const char *text = tt__db_text(stmt, at);
-        if (len < f->min || len > f->max || !text || strlen(text) != (size_t)len)
-            return tt__fail(TT_E_INVALID, "%s has %d bytes: expected %.0f to %.0f, and no NUL", f->name, len,
-                            f->min, f->max);
+        if (v->len < f->min || v->len > f->max || !v->json || strlen(v->json) != (size_t)v->len)
+            return tt__fail(TT_E_INVALID, "%s has %d bytes: expected %.0f to %.0f, and no NUL", f->name,
+                            v->len, f->min, f->max);
         return TT_OK;
     }
     const char *wanted = f->kind == TT__FIELD_F64 ? "a number" : "an integer";
     bool number = integral || (type && f->kind == TT__FIELD_F64 && strcmp(type, "real") == 0);
     if (!number)
         return tt__fail(TT_E_INVALID, "%s is %s: expected %s", f->name, type ? type : "missing", wanted);
-    double value = sqlite3_column_double(stmt, at);
-    if (!(value >= f->min && value <= f->max))
-        return tt__fail(TT_E_INVALID, "%s is %.17g: expected %s from %.17g to %.17g", f->name, value, wanted,
-                        f->min, f->max);
+    if (!(v->number >= f->min && v->number <= f->max))
+        return tt__fail(TT_E_INVALID, "%s is %.17g: expected %s from %.17g to %.17g", f->name, v->number,
+                        wanted, f->min, f->max);
     return TT_OK;
 }
 
@@ -112,31 +103,58 @@ tt_status tt__fields_read_checked(sqlite3_stmt *stmt, int first, const tt__field
                                         [SQLITE_TEXT] = "text",
                                         [SQLITE_BLOB] = "blob",
                                         [SQLITE_NULL] = NULL};
-    for (size_t i = 0; i < n; i++)
-        TT_TRY(check_value(stmt, first + (int)i, &f[i], types[sqlite3_column_type(stmt, first + (int)i)]));
+    for (size_t i = 0; i < n; i++) {
+        const int at = first + (int)i, type = sqlite3_column_type(stmt, at);
+        tt__member v = {.type = types[type], .number = sqlite3_column_double(stmt, at)};
+        if (type == SQLITE_TEXT) {
+            v.len = sqlite3_column_bytes(stmt, at);
+            v.json = tt__db_text(stmt, at);
+        }
+        TT_TRY(check_value(&f[i], &v));
+    }
     tt__fields_read(stmt, first, f, n, object);
     return TT_OK;
 }
 
-tt_status tt__fields_read_json(sqlite3_stmt *stmt, const tt__field *f, size_t n, void *object,
-                               const char *json, int len) {
-    tt_status status = TT_OK;
-    if (sqlite3_bind_text(stmt, 1, json, len, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_step(stmt) != SQLITE_ROW) {
-        status = tt__fail(TT_E_INVALID, "%s", sqlite3_errmsg(sqlite3_db_handle(stmt)));
+/* The value is checked. Whole numbers are less than 2^53. */
+static void take_value(const tt__field *f, const tt__member *v, void *object) {
+    void *m = (char *)object + f->offset;
+    if (f->kind == TT__FIELD_TEXT) {
+        tt__copy(m, f->size, v->json);
+        tt__clean(m, kept_in(f));
+    } else if (f->kind == TT__FIELD_INT) {
+        *(int *)m = (int)v->number;
+    } else if (f->kind == TT__FIELD_I64) {
+        *(int64_t *)m = (int64_t)v->number;
+    } else {
+        *(double *)m = v->number;
     }
-    for (size_t i = 0; status == TT_OK && i < n; i++) {
-        int at = 2 * (int)i;
-        bool missing = sqlite3_column_type(stmt, at) == SQLITE_NULL;
-        /* json_extract returns 1 for true and text for an object. Only json_type tells the difference. */
-        if (!(missing && f[i].optional))
-            status = check_value(stmt, at + 1, &f[i], tt__db_text(stmt, at));
-        if (status == TT_OK)
-            read_one(stmt, at + 1, &f[i], object);
+}
+
+static bool is_named(const tt__field *f, const char *prefix, const char *key) {
+    const size_t n = strlen(prefix);
+    return strncmp(f->name, prefix, n) == 0 && strcmp(f->name + n, key) == 0 && !strchr(key, '.');
+}
+
+tt_status tt__reading_take(tt__reading *r, const char *prefix, const tt__member *v) {
+    for (size_t i = 0; i < r->n; i++) {
+        const tt__field *f = &r->fields[i];
+        if (r->seen >> i & 1 || !is_named(f, prefix, v->key))
+            continue;
+        TT_TRY(check_value(f, v));
+        take_value(f, v, r->object);
+        r->seen |= 1u << i;
+        break;
     }
-    sqlite3_reset(stmt);
-    sqlite3_clear_bindings(stmt);
-    return status;
+    return TT_OK;
+}
+
+tt_status tt__reading_end(const tt__reading *r) {
+    const tt__member none = {.type = NULL};
+    for (size_t i = 0; i < r->n; i++)
+        if (!(r->seen >> i & 1) && !r->fields[i].optional)
+            return check_value(&r->fields[i], &none);
+    return TT_OK;
 }
 
 /* ---- Checks of rows and texts, for import, merge and `tune check` ------------------------------- */

@@ -37,12 +37,29 @@ int tt__fields_read(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n,
 tt_status tt__fields_read_checked(sqlite3_stmt *stmt, int first, const tt__field *f, size_t n, void *object);
 
 void tt__fields_write_json(tt__json *j, const tt__field *f, size_t n, const void *object);
-/* Prepares the statement for tt__fields_read_json. Its ?1 is an object's JSON. NULL: out of memory. */
-sqlite3_stmt *tt__fields_prepare_json(sqlite3 *db, const tt__field *f, size_t n);
-/* Reads one object from `len` bytes of valid JSON. TT_E_INVALID says "member is this, expected that". The
- * caller adds the place. */
-tt_status tt__fields_read_json(sqlite3_stmt *stmt, const tt__field *f, size_t n, void *object,
-                               const char *json, int len);
+
+/* A member of a JSON object or array. */
+typedef struct tt__member {
+    int64_t index;          /* index in an array */
+    const char *key, *type; /* key is NULL in an array */
+    const char *json;       /* the value: JSON of an object or array, otherwise text */
+    int len;
+    double number;
+} tt__member;
+
+/* A JSON object that is being read member by member. */
+typedef struct tt__reading {
+    const tt__field *fields;
+    size_t n;
+    void *object;
+    unsigned seen; /* a bit for each field */
+} tt__reading;
+
+/* Reads a member into the field of its name, whose path begins with `prefix`: "" or "times.". The first of a
+ * name counts. TT_E_INVALID says "member is this, expected that". The caller adds the place. */
+tt_status tt__reading_take(tt__reading *r, const char *prefix, const tt__member *v);
+/* TT_E_INVALID: a field is missing that is not optional. */
+tt_status tt__reading_end(const tt__reading *r);
 
 /* ---- Checks of rows and texts, for import, merge and `tune check` ------------------------------- */
 

@@ -263,10 +263,25 @@ static tt_status problem_find(tt__store *s, const tt__problem *p, const char *ke
     return status;
 }
 
-static tt_status add_setting(tt__store *s, int64_t id, int64_t place, const tt__setting *v) {
-    if (v->type == TT__TYPE_NONE)
-        return tt__db_exec(s, TT__SQL_VALUE_ADD, "iiti", id, place, v->name, v->number);
-    return tt__db_exec(s, TT__SQL_VALUE_ADD, "iitt", id, place, v->name, tt__types[v->type].name);
+static tt_status add_settings(tt__store *s, int64_t id, const tt__problem *p) {
+    enum { ROWS = 10 };
+    for (int first = 0; first < p->n; first += ROWS) {
+        sqlite3_stmt *stmt;
+        bool none;
+        TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_VALUES_ADD, "ii", id, (int64_t)first));
+        for (int i = 0; i < ROWS && first + i < p->n; i++) {
+            const tt__setting *v = &p->settings[first + i];
+            sqlite3_bind_text(stmt, 3 + 2 * i, v->name, -1, SQLITE_STATIC);
+            if (v->type == TT__TYPE_NONE)
+                sqlite3_bind_int64(stmt, 4 + 2 * i, v->number);
+            else
+                sqlite3_bind_text(stmt, 4 + 2 * i, tt__types[v->type].name, -1, SQLITE_STATIC);
+        }
+        tt_status status = tt__db_step(s, stmt, &none);
+        tt__db_done(stmt);
+        TT_TRY(status);
+    }
+    return TT_OK;
 }
 
 /* Adds nothing if its operation is not there. */
@@ -292,9 +307,7 @@ static tt_status problem_add(tt__store *s, const tt__problem *p, const char *key
         TT_TRY(add_row(s, p, key));
     }
     *id = sqlite3_last_insert_rowid(s->db);
-    for (int i = 0; i < p->n; i++)
-        TT_TRY(add_setting(s, *id, i, &p->settings[i]));
-    return TT_OK;
+    return add_settings(s, *id, p);
 }
 
 static tt_status problem_id(tt__store *s, const tt__problem *p, bool may_add, int64_t *id) {

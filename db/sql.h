@@ -118,7 +118,11 @@
     X(PROBLEM_ADD, "INSERT INTO problem (operation_id, key, warm, unverified, moved_bytes, first, second)" \
         " SELECT id, ?3, ?4, ?5, ?6, ?7, ?8 FROM operation WHERE name = ?1 AND text = ?2") \
     X(PROBLEM_MOVES, "UPDATE problem SET moved_bytes = ?2 WHERE id = ?1") \
-    X(VALUE_ADD, "INSERT INTO value (problem_id, place, name, value) VALUES (?1, ?2, ?3, ?4)") \
+    /* Ten values from place ?2 on, of which the last may be missing: a statement for each would take most of the time of an \
+     * import. */ \
+    X(VALUES_ADD, "INSERT INTO value (problem_id, place, name, value) SELECT ?1, ?2 + column1, column2, column3 FROM (VALUES" \
+        " (0, ?3, ?4), (1, ?5, ?6), (2, ?7, ?8), (3, ?9, ?10), (4, ?11, ?12), (5, ?13, ?14), (6, ?15, ?16), (7, ?17, ?18)," \
+        " (8, ?19, ?20), (9, ?21, ?22)) WHERE column2 IS NOT NULL") \
     X(VALUES, "SELECT name, value FROM value WHERE problem_id = ?1 ORDER BY place") \
     X(CONFIG_FIND, "SELECT config.id FROM template JOIN config ON config.template_id = template.id" \
         " WHERE template.kernel = ?1 AND template.op = ?2 AND template.hash = ?3 AND config.text = ?4") \

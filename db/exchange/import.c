@@ -287,11 +287,23 @@ tt_status tt__import_walk(tt__import *m, const tt__member *of, tt__member_fn fn,
     return TT_OK;
 }
 
+static tt_status on_field(tt__import *m, void *user, const tt__member *v) {
+    (void)m;
+    return tt__reading_take(user, "", v);
+}
+
+tt_status tt__import_fields(tt__import *m, const tt__member *of, const tt__field *f, size_t n, void *object) {
+    tt__reading reading = {.fields = f, .n = n, .object = object};
+    TT_TRY(tt__import_walk(m, of, on_field, &reading));
+    return tt__reading_end(&reading);
+}
+
 tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user) {
     tt__member all = {.key = NULL};
     char sql[96];
-    TT_TRY(want(m, where, "object"));
-    snprintf(sql, sizeof sql, "SELECT json_extract(?1, '$.%s')", where);
+    if (*where)
+        TT_TRY(want(m, where, "object"));
+    snprintf(sql, sizeof sql, "SELECT json_extract(?1, '$%s%s')", *where ? "." : "", where);
     TT_TRY(tt__import_ask(m, sql, &all.json));
     if (!all.json)
         return tt__fail_memory(m->rest.len);

@@ -59,20 +59,12 @@ typedef struct tt__import {
     sqlite3_stmt *member; /* is it JSON, and of which type? */
     sqlite3_stmt *entry;  /* converts a member of a cache to T4 */
     sqlite3_stmt *string; /* the text of a string that has escapes */
-    sqlite3_stmt *result;
-    tt__str key, value; /* of the last member */
-    tt__str rules;      /* metadata.rules, a JSON array; empty: not there */
-    size_t n_members;   /* of the part that was walked last */
-    char place[64];     /* the place that is being read: "results[17]" */
+    tt__str key, value;   /* of the last member */
+    tt__str rules;        /* metadata.rules, a JSON array; empty: not there */
+    size_t n_members;     /* of the part that was walked last */
+    char place[64];       /* the place that is being read: "results[17]" */
 } tt__import;
 
-typedef struct tt__member {
-    int64_t index;          /* index in an array */
-    const char *key, *type; /* key is NULL in an array */
-    const char *json;       /* the value: JSON of an object or array, otherwise text */
-    int len;
-    double number;
-} tt__member;
 typedef tt_status (*tt__member_fn)(tt__import *m, void *user, const tt__member *v);
 
 /* Notes the last error as the reason why a member of a cache is left out. */
@@ -100,7 +92,10 @@ tt_status tt__import_foreign_gpu(tt__import *m);
 /* Calls `fn` for every member of an object or array that is JSON. Key and value are valid until the next
  * member is read, in whatever walk; the text of an object or array stays. */
 tt_status tt__import_walk(tt__import *m, const tt__member *of, tt__member_fn fn, void *user);
-/* Calls `fn` for every member of an object in the rest of the file. TT_E_INVALID: it is not there. */
+/* Reads an object's fields. TT_E_INVALID names the field. */
+tt_status tt__import_fields(tt__import *m, const tt__member *of, const tt__field *f, size_t n, void *object);
+/* Calls `fn` for every member of an object in the rest of the file; "" is the whole. TT_E_INVALID: it is not
+ * there. */
 tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user);
 /* Calls `fn` for every member of a part. Its keys are not read. TT_E_INVALID: it is not there, or a member is
  * not JSON. */

@@ -103,16 +103,6 @@ static tt_status at_place(tt__import *m, tt_status status) {
     return status == TT_OK ? TT_OK : tt__fail_prefix(status, "%s: %s", m->path, m->place);
 }
 
-static tt_status read_object(tt__import *m, const char *json, int len, const tt__field *f, size_t n,
-                             void *out) {
-    sqlite3_stmt *stmt = tt__fields_prepare_json(m->db, f, n);
-    if (!stmt)
-        return tt__fail_memory(0);
-    tt_status status = at_place(m, tt__fields_read_json(stmt, f, n, out, json, len));
-    sqlite3_finalize(stmt);
-    return status;
-}
-
 #define T44 17592186044416.0
 
 /* ---- Problems in format 2: one flat object --------------------------------------------------- */
@@ -211,7 +201,6 @@ static const tt__field matrix_fields[] = {
     SIZE(elem_size, 16, false),
     SIZE(align, 16, false),
 };
-enum { MATRIX_FIELDS = TT__COUNT(matrix_fields) };
 
 /* Removes the suffix if `text` ends with it. */
 static bool cut_suffix(char *text, const char *suffix) {
@@ -284,12 +273,7 @@ static tt_status from_variables(char *text, tt__problem *out) {
 
 static tt_status read_matrix(tt__import *m, const tt__member *v, tt__problem *out) {
     matrix x = {0};
-    sqlite3_stmt *stmt = tt__fields_prepare_json(m->db, matrix_fields, MATRIX_FIELDS);
-    if (!stmt)
-        return tt__fail_memory(0);
-    tt_status status = tt__fields_read_json(stmt, matrix_fields, MATRIX_FIELDS, &x, v->json, v->len);
-    sqlite3_finalize(stmt);
-    TT_TRY(status);
+    TT_TRY(tt__import_fields(m, v, matrix_fields, TT__COUNT(matrix_fields), &x));
     x.batch += !x.batch;
     out->warm = cut_suffix(x.op, "/warm");
     char *variables = strchr(x.op, '/');
@@ -326,10 +310,23 @@ static const tt__field head_fields[] = {
     TT__FIELD_NUM_OF(head, format, "metadata.format", TT__FIELD_INT, 1, 1e6, false),
 };
 
+static tt_status on_head(tt__import *m, void *user, const tt__member *v) {
+    (void)m;
+    return tt__reading_take(user, "", v);
+}
+
+static tt_status on_format(tt__import *m, void *user, const tt__member *v) {
+    (void)m;
+    return tt__reading_take(user, "metadata.", v);
+}
+
 static tt_status read_head(tt__import *m) {
     head h = {0};
+    tt__reading reading = {head_fields, TT__COUNT(head_fields), &h, 0};
     tt__copy(m->place, sizeof m->place, "not a recording that `tune export` wrote");
-    TT_TRY(read_object(m, m->rest.text, (int)m->rest.len, head_fields, 2, &h));
+    TT_TRY(at_place(m, tt__import_walk_rest(m, "", on_head, &reading)));
+    TT_TRY(at_place(m, tt__import_walk_rest(m, "metadata", on_format, &reading)));
+    TT_TRY(at_place(m, tt__reading_end(&reading)));
     if (strncmp(h.schema_version, "1.", 2) != 0)
         return tt__fail(TT_E_INVALID, "%s: schema_version is %s: this tiletune reads T4 1.x", m->path,
                         h.schema_version);
@@ -370,8 +367,8 @@ static tt_status on_metadata(tt__import *m, void *user, const tt__member *v) {
     if (strcmp(v->type, "object") != 0)
         return at_place(m, tt__fail(TT_E_INVALID, "is %s: expected an object", v->type));
     if (gpu)
-        return read_object(m, v->json, v->len, tt__gpu_fields, TT__GPU_FIELDS, &m->r->gpu);
-    return read_object(m, v->json, v->len, tt__env_fields, TT__ENV_FIELDS, &m->r->env);
+        return at_place(m, tt__import_fields(m, v, tt__gpu_fields, TT__GPU_FIELDS, &m->r->gpu));
+    return at_place(m, tt__import_fields(m, v, tt__env_fields, TT__ENV_FIELDS, &m->r->env));
 }
 
 static tt_status on_kernel(tt__import *m, void *user, const tt__member *v) {
@@ -426,7 +423,8 @@ static tt_status read_rules(tt__import *m, int64_t gpu_id) {
 typedef struct result {
     char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[24], timestamp[32], bits[TT__BITS_TEXT_MAX];
     int problem;
-    bool bad_time; /* it has no time that could be one */
+    tt__reading reading; /* of these, and the trial */
+    bool bad_time;       /* it has no time that could be one */
     tt__trial trial;
     tt__str config;
     tt__member configuration, times, runtimes, measurements, correctness; /* of the file */
@@ -448,13 +446,11 @@ static const tt__field result_fields[] = {
     TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation_time", TT__FIELD_F64, 0, TIME_MAX_MS,
                      false),
 };
-enum { RESULT_FIELDS = TT__COUNT(result_fields) };
 
 static const tt__field foreign_fields[] = {
     TT__FIELD_TEXT_OF(result, invalidity, "invalidity", 1, false),
     TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation", TT__FIELD_F64, 0, TIME_MAX_MS, true),
 };
-enum { FOREIGN_FIELDS = TT__COUNT(foreign_fields) };
 
 static bool is_number(const tt__member *v) {
     return strcmp(v->type, "real") == 0 || strcmp(v->type, "integer") == 0;
@@ -467,7 +463,9 @@ static tt_status on_parameter(tt__import *m, void *user, const tt__member *v) {
         !(m->foreign && (flag || strcmp(v->type, "real") == 0)))
         return tt__fail(TT_E_INVALID, "configuration.%.80s is %s: expected an integer or a text", v->key,
                         v->type);
-    tt__str_addf(&r->config, "%s%s=", r->config.len ? " " : "", v->key);
+    tt__str_add(&r->config, r->config.len ? " " : "");
+    tt__str_add(&r->config, v->key);
+    tt__str_add(&r->config, "=");
     if (m->foreign && fabs(v->number) < 1e15 && v->number == trunc(v->number) && is_number(v))
         tt__str_addf(&r->config, "%.0f", v->number); /* to Python, 32.0 is 32 */
     else
@@ -562,6 +560,7 @@ static void keep(tt__member *out, const tt__member *v, const char *name) {
 static tt_status on_top(tt__import *m, void *user, const tt__member *v) {
     result *r = user;
     (void)m;
+    TT_TRY(tt__reading_take(&r->reading, "", v));
     keep(&r->configuration, v, "configuration");
     keep(&r->times, v, "times");
     keep(&r->measurements, v, "measurements");
@@ -570,9 +569,10 @@ static tt_status on_top(tt__import *m, void *user, const tt__member *v) {
 }
 
 static tt_status on_time(tt__import *m, void *user, const tt__member *v) {
+    result *r = user;
     (void)m;
-    keep(&((result *)user)->runtimes, v, "runtimes");
-    return TT_OK;
+    keep(&r->runtimes, v, "runtimes");
+    return tt__reading_take(&r->reading, "times.", v);
 }
 
 static tt_status walk_member(tt__import *m, const tt__member *of, const char *name, const char *type,
@@ -646,13 +646,15 @@ static tt_status fit(const tt__import *m, result *r) {
 static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__stage *stage) {
     if (strcmp(v->type, "object") != 0)
         return tt__fail(TT_E_INVALID, "is %s: expected an object", v->type);
+    r->reading = (tt__reading){result_fields, TT__COUNT(result_fields), r, 0};
     if (m->foreign) {
+        r->reading = (tt__reading){foreign_fields, TT__COUNT(foreign_fields), r, 0};
         tt__copy(r->kernel, sizeof r->kernel, m->foreign->kernel);
         tt__copy(r->stage, sizeof r->stage, "screen");
-        TT_TRY(tt__fields_read_json(m->result, foreign_fields, FOREIGN_FIELDS, r, v->json, v->len));
-    } else {
-        TT_TRY(tt__fields_read_json(m->result, result_fields, RESULT_FIELDS, r, v->json, v->len));
     }
+    TT_TRY(tt__import_walk(m, v, on_top, r));
+    TT_TRY(walk_member(m, &r->times, "times", "object", on_time, r));
+    TT_TRY(tt__reading_end(&r->reading));
     if ((size_t)r->problem >= m->n_problems)
         return tt__fail(TT_E_INVALID, "problem is %d: metadata.problems has %zu", r->problem, m->n_problems);
     *stage = strcmp(r->stage, "final") == 0 ? TT__STAGE_FINAL : TT__STAGE_SCREEN;
@@ -663,7 +665,6 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
         return tt__fail(TT_E_INVALID, "bits is \"%s\": expected 16 hexadecimal digits, unstable or exact",
                         r->bits);
     read_reason(&r->trial);
-    TT_TRY(tt__import_walk(m, v, on_top, r));
     if (r->trial.status == TT__TRIAL_OK && r->correctness.type && is_number(&r->correctness) &&
         !(r->correctness.number > 0))
         return tt__fail(TT_E_INVALID, "correctness is 0, but invalidity \"correct\"");
@@ -675,7 +676,6 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
     TT_TRY(tt__check_kernel(r->kernel));
     TT_TRY(tt__check_config(tt__str_text(&r->config)));
     TT_TRY(fit(m, r));
-    TT_TRY(walk_member(m, &r->times, "times", "object", on_time, r));
     TT_TRY(walk_member(m, &r->runtimes, "times.runtimes", "array", on_runtime, r));
     TT_TRY(walk_member(m, &r->measurements, "measurements", "array", on_measurement, r));
     if (m->foreign)
@@ -715,10 +715,6 @@ static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
 }
 
 static tt_status read_results(tt__import *m) {
-    m->result = m->foreign ? tt__fields_prepare_json(m->db, foreign_fields, FOREIGN_FIELDS)
-                           : tt__fields_prepare_json(m->db, result_fields, RESULT_FIELDS);
-    if (!m->result)
-        return tt__fail_memory(0);
     TT_TRY(tt__import_walk_part(m, m->cache ? TT__FILE_CACHE : TT__FILE_RESULTS, on_result, NULL));
     const size_t n = m->r->n_left_out;
     if (n && n == m->n_members)
@@ -799,7 +795,6 @@ tt_status tt__recording_read(tt__import *m) {
     sqlite3_finalize(m->asked);
     sqlite3_finalize(m->member);
     sqlite3_finalize(m->entry);
-    sqlite3_finalize(m->result);
     sqlite3_finalize(m->string);
     free(m->problems);
     tt__str_free(&m->text);
