@@ -72,11 +72,6 @@ void tt__shipped_names(tt__str *out) {
         tt__str_add(out, "none");
 }
 
-bool tt__shipped_knows(const char *gpu) {
-    bool several;
-    return shipped_gpu(gpu, &several) != NULL;
-}
-
 bool tt__shipped_winner(const tt__gpu *gpu, const tt__problem *p, tt__winner *out) {
     for (size_t i = 0; i < tt__n_shipped; i++)
         if (tt__same_gpu(&tt__shipped[i].gpu, gpu) && tt__problem_same(&tt__shipped[i].problem, p)) {
@@ -87,9 +82,13 @@ bool tt__shipped_winner(const tt__gpu *gpu, const tt__problem *p, tt__winner *ou
 }
 
 /* A part of a name that several GPUs of one layer have may still be the whole name of another layer's. */
-tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id) {
+tt_status tt__stores_find_gpu(tt__store *user, tt__store *system_store, const char *name, tt__gpu *gpu,
+                              int64_t *gpu_id) {
     int64_t id;
-    tt_status status = tt__store_find_gpu(ctx->store, name, gpu, gpu_id);
+    *gpu = (tt__gpu){0};
+    *gpu_id = -1;
+    tt_status status = user ? tt__store_find_gpu(user, name, gpu, gpu_id)
+                            : tt__fail(TT_E_INVALID, "GPU \"%s\": nothing is tuned yet", name);
     if (status != TT_E_INVALID)
         return status;
     bool several = *gpu->name, several_shipped;
@@ -97,7 +96,7 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
     tt__gpu system = {0};
     tt__str why = {0};
     tt__str_add(&why, tt_last_error()); /* report the failure of the user's store */
-    if (ctx->system && tt__store_find_gpu(ctx->system, name, &system, &id) == TT_OK)
+    if (system_store && tt__store_find_gpu(system_store, name, &system, &id) == TT_OK)
         found = several && !tt__same_letters(system.name, name) ? found : &system;
     else if (!several && *system.name) {
         several = true;
@@ -108,7 +107,7 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
     if (found &&
         (!(several || (several_shipped && found != &system)) || tt__same_letters(found->name, name))) {
         *gpu = *found;
-        status = tt__store_known_gpu(ctx->store, gpu, gpu_id);
+        status = user ? tt__store_known_gpu(user, gpu, gpu_id) : TT_OK;
     } else if (several) {
         tt__fail(status, "%s", tt__str_text(&why));
     } else {
@@ -119,12 +118,17 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
             tt__fail(status, "GPU \"%s\": several GPUs that come with tiletune match: %s", name,
                      tt__str_text(&names));
         } else {
-            tt__fail(status, "%s (with tiletune come: %s)", tt__str_text(&why), tt__str_text(&names));
+            tt__fail(status, user ? "%s (with tiletune come: %s)" : "%s; with tiletune come: %s",
+                     tt__str_text(&why), tt__str_text(&names));
         }
         tt__str_free(&names);
     }
     tt__str_free(&why);
     return status;
+}
+
+tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id) {
+    return tt__stores_find_gpu(ctx->store, ctx->system, name, gpu, gpu_id);
 }
 
 static tt_status cubin_in(tt__store *store, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,

@@ -48,15 +48,15 @@ extern const unsigned char tt__shipped_code[];
 /* Appends the names of the GPUs whose winners ship: "NVIDIA H200, NVIDIA H100", or "none". */
 void tt__shipped_names(tt__str *out);
 
-/* Is the name a part of that of a GPU whose winners ship? */
-bool tt__shipped_knows(const char *gpu);
-
 /* The shipped winner of the very problem on this GPU. False: there is none. */
 bool tt__shipped_winner(const tt__gpu *gpu, const tt__problem *p, tt__winner *out);
 
 /* tt__store_find_gpu in the first layer that knows the name. gpu_id is its id in the user's store, or -1.
  * TT_E_INVALID: *gpu is one of several that match, or all zeros. */
 tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64_t *gpu_id);
+/* The same without a context. A store that is not there is NULL. */
+tt_status tt__stores_find_gpu(tt__store *user, tt__store *system, const char *name, tt__gpu *gpu,
+                              int64_t *gpu_id);
 
 /* Appends the cubin of a configuration's last measurement, from the first layer that has it. */
 tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,

@@ -73,7 +73,11 @@ with tempfile.TemporaryDirectory() as folder:
         assert "is whole" in call("check", "--db", "s.lock")
         pathlib.Path(folder, "s.lock").unlink()
     assert "no winner for the transpose of 4099x4099" in call("lock", "--output", "s.lock", "--gpu", "h200", "--sizes", 4099, code=1)
-    assert "no winner for the transpose of 8191x8191" in call("lock", "--output", "s.lock", "--gpu", "v100", "--sizes", 8191, code=1)
+    # A part of a name means one GPU, as in all commands.
+    for gpu, says in ("v100", "come: NVIDIA H200"), ("nvidia", "several GPUs that come with tiletune match: NVIDIA H200"):
+        for line in ("lock", "--output", "s.lock", "--sizes", 8191), ("list",), ("best", "--size", 8191):
+            assert says in call(*line, "--gpu", gpu, code=2), line
+    assert "nothing was tuned on the NVIDIA H100" in call("lock", "--output", "s.lock", "--gpu", "h100", "--db", "a.db", code=1)
     # The store is not needed any more.
     pathlib.Path(folder, "a.db").unlink()
     assert best(4096, 4, "--lock", "all.lock") == answers[4096, "4"]

@@ -25,7 +25,7 @@ typedef struct listing {
     bool json;
     tt__stale judge;
     size_t n, n_stale;
-    const char *gpu;                     /* --gpu, or NULL */
+    tt__gpu gpu;                         /* of --gpu; without a name: all */
     const char *from;                    /* what follows the GPU in the heading */
     char heading[TT__GPU_TEXT_MAX + 32]; /* the GPU of `table` */
     tt__table table, rules;
@@ -142,7 +142,7 @@ static tt_status on_winner(void *user, const tt__winner *w) {
 
 /* For the GPU that is named, or those in this machine. */
 static bool is_asked(const listing *l, const tt__gpu *gpu) {
-    return l->gpu ? tt__has_letters(gpu->name, l->gpu) : tt__stale_here(&l->judge, gpu);
+    return *l->gpu.name ? tt__same_gpu(gpu, &l->gpu) : tt__stale_here(&l->judge, gpu);
 }
 
 /* Those that the store does not replace. */
@@ -256,34 +256,10 @@ static tt_status add_rules(listing *l, tt__store *store, int64_t gpu_id) {
     return status;
 }
 
-/* The GPU's number in the store; -1: only what comes with tiletune knows it. */
-static tt_status find_gpu(tt__store *store, const char *name, tt__gpu *gpu, int64_t *gpu_id) {
-    tt__str names = {0}, why = {0};
-    tt_status status = TT_E_INVALID;
-    *gpu = (tt__gpu){0};
-    if (store)
-        status = tt__store_find_gpu(store, name, gpu, gpu_id);
-    if (status != TT_E_INVALID || *gpu->name) /* found, or several match */
-        return status;
-    *gpu_id = -1;
-    if (tt__shipped_knows(name))
-        return TT_OK;
-    tt__str_add(&why, store ? tt_last_error() : "nothing is tuned yet");
-    tt__shipped_names(&names);
-    status = store ? tt__fail(TT_E_INVALID, "%s (with tiletune come: %s)", tt__str_text(&why),
-                              tt__str_text(&names))
-                   : tt__fail(TT_E_INVALID, "GPU \"%s\": %s; with tiletune come: %s", name,
-                              tt__str_text(&why), tt__str_text(&names));
-    tt__str_free(&names);
-    tt__str_free(&why);
-    return status;
-}
-
 /* Collects winners, then rules. A missing store has none. */
 static tt_status collect(listing *l, const tt__cli_args *args) {
     tt__store *store = NULL;
     tt__str path = {0};
-    tt__gpu gpu;
     int64_t gpu_id = 0;
     tt_status status = TT_OK;
     tt__json_open(&l->out, "winners", '[');
@@ -292,7 +268,7 @@ static tt_status collect(listing *l, const tt__cli_args *args) {
     if (!tt__cli_storeless(args))
         TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
     if (args->gpu)
-        TT_GOTO(find_gpu(store, args->gpu, &gpu, &gpu_id));
+        TT_GOTO(tt__stores_find_gpu(store, NULL, args->gpu, &l->gpu, &gpu_id));
     TT_GOTO(tt__stale_open(&l->judge, store, args));
     if (store && !l->json) /* a damaged row of another GPU costs only the word for a text */
         status = tt__store_winners(store, 0, 0, NULL, note_file, l);
@@ -331,7 +307,6 @@ static int run(const tt__cli_args *args) {
         return tt__asked_print(args);
     tt__str text = {0};
     listing l = {.json = args->json,
-                 .gpu = args->gpu,
                  .from = "",
                  .rules = {.n_columns = TT__COUNT(rule_columns), .columns = rule_columns},
                  .table = {.n_columns = sizeof columns / sizeof *columns, .columns = columns},

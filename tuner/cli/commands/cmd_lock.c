@@ -17,6 +17,7 @@
 typedef struct lock {
     size_t n; /* problems that are named; 0: all winners */
     tt__problem *problems;
+    tt__gpu gpu; /* of --gpu; without a name: all */
     size_t n_shipped;
     const tt__winner **shipped; /* that come with tiletune, of problems that the store lacks */
     tt__merged merged;
@@ -48,12 +49,12 @@ out:
 }
 
 /* The winners of this problem on the GPU that is named, or on all. */
-static tt_status find_shipped(lock *l, const tt__problem *p, const char *gpu) {
+static tt_status find_shipped(lock *l, const tt__problem *p) {
     char text[TT__PROBLEM_TEXT_MAX];
     const size_t before = l->n_shipped;
     for (size_t i = 0; i < tt__n_shipped; i++) {
         const tt__winner *w = &tt__shipped[i];
-        if (!tt__problem_same(&w->problem, p) || (gpu && !tt__has_letters(w->gpu.name, gpu)))
+        if (!tt__problem_same(&w->problem, p) || (*l->gpu.name && !tt__same_gpu(&w->gpu, &l->gpu)))
             continue;
         TT_TRY(TT__GROW(l->shipped, l->n_shipped));
         l->shipped[l->n_shipped++] = w;
@@ -65,7 +66,7 @@ static tt_status find_shipped(lock *l, const tt__problem *p, const char *gpu) {
 }
 
 /* Appends the named problems' ids as JSON. What the store lacks may come with tiletune. */
-static tt_status find_problems(lock *l, tt__store *store, int64_t gpu_id, const char *gpu, tt__str *out) {
+static tt_status find_problems(lock *l, tt__store *store, int64_t gpu_id, tt__str *out) {
     tt__json json = {.out = out};
     tt__json_open(&json, NULL, '[');
     for (size_t i = 0; i < l->n; i++) {
@@ -78,20 +79,21 @@ static tt_status find_problems(lock *l, tt__store *store, int64_t gpu_id, const 
         if (found)
             tt__json_int(&json, NULL, id);
         else
-            TT_TRY(find_shipped(l, &l->problems[i], gpu));
+            TT_TRY(find_shipped(l, &l->problems[i]));
     }
     tt__json_close(&json, ']');
     return tt__str_check(out);
 }
 
 /* Its number in the store; -1: only what comes with tiletune knows it. */
-static tt_status find_gpu(const lock *l, tt__store *store, const char *name, int64_t *gpu_id) {
-    tt__gpu gpu = {0};
-    const tt_status status = tt__store_find_gpu(store, name, &gpu, gpu_id);
-    if (!l->n || status != TT_E_INVALID || *gpu.name || !tt__shipped_knows(name))
-        return status;
-    *gpu_id = -1;
-    return TT_OK;
+static tt_status find_gpu(lock *l, tt__store *store, const char *name, int64_t *gpu_id) {
+    TT_TRY(tt__stores_find_gpu(store, NULL, name, &l->gpu, gpu_id));
+    return l->n || *gpu_id >= 0
+               ? TT_OK
+               : tt__fail(TT_E_NO_WINNER,
+                          "nothing was tuned on the %s: name the problems whose winners come "
+                          "with tiletune (--sizes)",
+                          l->gpu.name);
 }
 
 static tt_status put_shipped(tt__store *to, const tt__winner *w) {
@@ -112,10 +114,10 @@ static tt_status write_lock(lock *l, const tt__cli_args *args) {
     tt_status status;
     if (!l->n || !tt__cli_storeless(args))
         TT_GOTO(tt__cli_store_open(&store, args, TT__STORE_READ_ONLY));
-    if (store && args->gpu)
+    if (args->gpu)
         TT_GOTO(find_gpu(l, store, args->gpu, &opts.gpu_id));
     if (l->n) {
-        TT_GOTO(find_problems(l, store, opts.gpu_id, args->gpu, &ids));
+        TT_GOTO(find_problems(l, store, opts.gpu_id, &ids));
         opts.problem_ids = tt__str_text(&ids);
     }
     TT_GOTO(tt__sharing_create(&to, args->output, "remove it first", &is_new));
