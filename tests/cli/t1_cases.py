@@ -36,6 +36,11 @@ EXPRESSIONS = [
     ("b % (b / a) == 0", "((b * a) % b + b) % b = 0"),
     ("b % ((a * 4) / a) == 0", "b * a % (a * 4) = 0"),
     ("b / s > 3", "1.0 * b / s > 3.0"),
+    # The text of 7 beside 7.5 is a whole number, whose quotient by another would be whole.
+    ("f / g > 3", "1.0 * f / g > 3"),
+    ("(f + 1) / g > 3", "1.0 * (f + 1.0) / g > 3"),
+    ("b / f > 3", "1.0 * b / f > 3"),
+    ("f / 2 > 3", "f / 2.0 > 3"),
     ("int(b / a)", "b / a"),
     ("math.ceil(b / a)", "ceil_div(b, a)"),
     ("round(b / a)", "b / a + (2 * (b % a) + b / a % 2 > a)"),

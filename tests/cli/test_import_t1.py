@@ -31,7 +31,12 @@ def number(name, low, high):
     return value.Value(value.INT, text=name, low=low, high=high, items=[value.integer(n) for n in range(low, high + 1)])
 
 
-NAMES = {"a": number("a", 1, 8), "b": number("b", 0, 32), "s": number("s", -4, 4),
+def mixed(name):
+    items = [value.integer(7), value.real(7.5)]
+    return value.Value(value.REAL, text=name, low=7, high=7.5, items=items)
+
+
+NAMES = {"a": number("a", 1, 8), "f": mixed("f"), "g": mixed("g"), "b": number("b", 0, 32), "s": number("s", -4, 4),
          "m": value.Value(value.WORD, text="m", items=[value.word("fast"), value.word("slow"), value.integer(7)]),
          "ProblemSize": value.sequence([value.Value(value.INT, text="nx", low=1, high=10**9)])}
 

@@ -210,7 +210,10 @@ def divide(l, r):
         return Value(RATIO, above=l, over=r)
     if r.kind == INT and l.kind == RATIO:
         return Value(RATIO, above=l.above, over=linear("*", l.over, r))
-    return two(REAL, PRODUCT, "/", to_real(l), to_real(r))
+    l, r = to_real(l), to_real(r)
+    if not l.known and not r.known:  # 7 and 2 may be values beside 7.5 and 2.5: SQL would divide them as whole numbers
+        l = two(REAL, PRODUCT, "*", real(1.0), l)
+    return two(REAL, PRODUCT, "/", l, r)
 
 
 def whole_numbers(op, l, r):
