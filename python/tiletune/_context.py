@@ -50,7 +50,7 @@ class Strings:
 def _store_file(db: "str | os.PathLike[str] | None") -> "str | None":
     """Which file the library opens now. Later the working directory or the environment may be others."""
     data, home = os.environ.get("XDG_DATA_HOME", ""), os.environ.get("HOME")
-    path = os.fsdecode(db) if db is not None else os.environ.get("TILETUNE_DB")
+    path = os.fsdecode(db) if db is not None else os.environ.get("TILETUNE_DB") or None
     if not path and data.startswith("/"):
         path = f"{data}/tiletune/tiletune.db"
     elif not path and home:

@@ -178,6 +178,7 @@ static void answers_without_a_place_for_a_store(void **state) {
     const char *file = in_dir("a file"), *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     tt__problem known = square(3000);
     tt_problem shipped = TT_INIT(tt_problem);
+    unsetenv("XDG_DATA_HOME");
     write_file(file, "x", 1);
     crown_in(in_dir("system.db"), &h800, &known, NULL, small_config, 60);
     setenv("TILETUNE_SYSTEM_DB", in_dir("system.db"), 1);
