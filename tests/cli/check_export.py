@@ -245,7 +245,8 @@ def check_choices(kernels):
             ((*store, "--lock", "two.lock"), "one or the other")):
         done = subprocess.run([tune, *map(str, out), *map(str, words)], capture_output=True, text=True, cwd=folder)
         assert done.returncode in (1, 2) and text in done.stderr, (words, done)
-    for name, text in (("tuned.txt", "name a C file, as in tuned.c"), ("mine.c", "mine.h is there, and tune export did not make it")):
+    for name, text in (("tuned.txt", "name a C file, as in tuned.c"), ("mine.c", "mine.h is there, and tune export did not make it"),
+                       *((name, "C cannot include a header of that name") for name in ('a".c', "a\nb.c", "a\\n.c", "a\x1b.c"))):
         (here / "mine.h").write_text("/* mine */\n")
         assert text in run(tune, "export", "--format", "c", "--output", name, *store, code=2)
     assert (here / "mine.h").read_text() == "/* mine */\n" and not (here / "mine.c").exists()

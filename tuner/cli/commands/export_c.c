@@ -786,6 +786,12 @@ static tt_status name_files(writing *w, const tt__cli_args *args) {
          strcmp(dot, ".cu") != 0))
         return tt__fail(TT_E_INVALID, "--output %s: name a C file, as in tuned.c; tuned.h will be beside it",
                         output);
+    for (const char *c = name; *c; c++)
+        if (*c == '"' || *c == '\\' || tt__is_control(c))
+            return tt__fail(TT_E_INVALID,
+                            "--output %s: C cannot include a header of that name: choose one without quotes, "
+                            "backslashes and line breaks",
+                            output);
     tt__str_add(&w->source, output);
     tt__str_addn(&w->header, output, (size_t)(dot - output));
     tt__str_add(&w->header, ".h");
