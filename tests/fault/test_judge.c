@@ -6,6 +6,7 @@
 #include "fault.h"
 
 #include <glob.h>
+#include <unistd.h>
 
 /* A file of kernels that compute y from x. `type` is f32 or f64. */
 static const char *write_reference(const char *type, const char *lines, const char *body) {
@@ -319,8 +320,9 @@ static void says_what_cannot_be_told(void **state) {
 
 static void compares_times(void **state) {
     (void)state;
-    const char *right = write_reference("f32", "", "y[i] = 2 * x[i];");
+    char right[512]; /* outlives the paths that fault_path keeps */
     run_result r;
+    snprintf(right, sizeof right, "%s", write_reference("f32", "", "y[i] = 2 * x[i];"));
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 2 * x[i];");
     if (fault_on_gpu()) /* what follows knows the stand-in's times */
         return;
@@ -332,6 +334,15 @@ static void compares_times(void **state) {
     fault_tune(&r, "", "judge %s %s", right, right);
     assert_code(&r, 1);
     assert_has(&r, r.out, "right.cu: not faster: right, 1.000x (1.000 to 1.000) the speed of ");
+    run_free(&r);
+    fault_tune(&r, "", "judge %s %s --against winner --db %s", right, fault_path("mine.cu"),
+               fault_path("w.db"));
+    assert_code(&r, 4);
+    assert_has(&r, r.err, "w.db: there is no store here");
+    assert_int_equal(access(fault_path("w.db"), F_OK), -1); /* and none is made to look into it */
+    run_free(&r);
+    fault_tune(&r, "", "--kernel %s --db %s --quiet --problem n=65", right, fault_path("w.db"));
+    assert_code(&r, 0);
     run_free(&r);
     fault_tune(&r, "", "judge %s %s --against winner --db %s", right, fault_path("mine.cu"),
                fault_path("w.db"));
@@ -350,6 +361,11 @@ static void compares_times(void **state) {
     fault_tune(&r, "", "judge %s %s --problem n=64 --problem n=128 --json", right, fault_path("mine.cu"));
     assert_has(&r, r.out, "\"problem\":\"n=64\"");
     assert_has(&r, r.out, "\"problem\":\"n=128\"");
+    run_free(&r);
+    write_plain("m\x1b.cu", "f32", "", "if (i < n) y[i] = 2 * x[i];");
+    fault_tune(&r, "", "judge %s %s", right, fault_path("m\x1b.cu"));
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "/m?.cu: faster: right, ");
     run_free(&r);
     /* A problem that cannot be judged takes no verdict from another. */
     fault_tune(&r, "", "judge %s %s --problem n=64 --problem n=900000000000", right, fault_path("mine.cu"));

@@ -394,6 +394,7 @@ static tt_status take_winner(judge *j, const tt__problem *p) {
     tt_ctx *store = NULL;
     tt__gpu gpu;
     open.db_path = j->args->db;
+    open.read_only = 1; /* a question makes no store */
     TT_TRY(tt__device_gpu(&gpu, j->args->device));
     TT_TRY(tt_open(&store, &open));
     tt_status status = tt__ladder(store, &set, &gpu, p, &choice, NULL);
@@ -479,15 +480,15 @@ static tt_status print_json(const judge *j) {
 }
 
 static void print_text(const judge *j) {
-    fputs(tt__str_text(&j->notes), stderr);
+    tt__cli_say(stderr, "%s", tt__str_text(&j->notes));
     for (size_t i = 0; i < j->n; i++) {
         const judgement *x = &j->items[i];
-        printf("%s: %s", x->path, x->code == EXIT_WRONG ? "wrong" : verdict_name(x->code));
+        tt__cli_say(stdout, "%s: %s", x->path, x->code == EXIT_WRONG ? "wrong" : verdict_name(x->code));
         if (x->ratio.median > 0 && x->code != EXIT_WRONG)
-            printf(": right, %.3fx (%.3f to %.3f) the speed of %s: %s, %s", x->ratio.median, x->ratio.low,
-                   x->ratio.high, j->base->path, tt__cli_time(x->time_us).text,
-                   tt__cli_time(x->base_us).text);
-        printf("%s%s, %s\n", *x->reason ? ": " : "", x->reason, x->problem);
+            tt__cli_say(stdout, ": right, %.3fx (%.3f to %.3f) the speed of %s: %s, %s", x->ratio.median,
+                        x->ratio.low, x->ratio.high, j->base->path, tt__cli_time(x->time_us).text,
+                        tt__cli_time(x->base_us).text);
+        tt__cli_say(stdout, "%s%s, %s\n", *x->reason ? ": " : "", x->reason, x->problem);
     }
 }
 
