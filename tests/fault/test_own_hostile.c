@@ -33,7 +33,7 @@ static void contains_bad_configurations(void **state) {
     assert_has(&r, r.out, "\"config\":{\"F\":\"right\"}");
     assert_string_equal(run_json(got, sizeof got, r.out, "trials"), "4");
     assert_string_equal(run_json(got, sizeof got, r.out, "failed"), "3");
-    assert_true(r.seconds < 30);
+    assert_true(r.seconds < 100); /* 2 s where nothing else runs */
     run_free(&r);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static const char from[] =
@@ -60,7 +60,7 @@ static void tune_bad_reference(const char *file, int mode, int code, const char 
     fault_tune(&r, "", "--kernel %s --problem mode=%d --trial-timeout 0.5 --db %s", file, mode, db);
     assert_code(&r, code);
     assert_has(&r, r.err, says);
-    assert_true(r.seconds < 20);
+    assert_true(r.seconds < 100);
     assert_int_equal(fault_number(db, "SELECT count(*) FROM run WHERE ended_ms IS NULL"), 0);
     run_free(&r);
 }
