@@ -150,17 +150,18 @@ static void a_reference_that_is_wrong(void **state) {
 /* ---- Compilers that are killed ---- */
 
 typedef struct hunt {
-    int left;      /* so many are still to be killed */
-    double next_s; /* not before then */
+    const char *file; /* those that compile it */
+    int left;         /* so many are still to be killed */
+    double next_s;    /* not before: the last one is gone then */
 } hunt;
 
 static void kill_compilers(void *user, pid_t tuner, double seconds, const char *err) {
     (void)err;
     hunt *h = user;
-    int n = h->left > 0 && seconds >= h->next_s ? fault_strike(tuner, "compile", NULL, SIGKILL, 100) : 0;
-    h->left -= n;
-    if (n)
-        h->next_s = seconds + 0.5;
+    if (h->left > 0 && seconds >= h->next_s && fault_strike(tuner, "compile", h->file, SIGKILL, 1) == 1) {
+        h->left--;
+        h->next_s = seconds + 0.2;
+    }
 }
 
 /* Nothing can be tried without the verifier's own kernels and the reference: another compiler takes them
@@ -168,13 +169,14 @@ static void kill_compilers(void *user, pid_t tuner, double seconds, const char *
 static void compilers_that_die_over_what_all_need(void **state) {
     (void)state;
     static const struct {
-        const char *faults, *gpu, *says;
+        const char *faults, *gpu, *file, *says;
         int jobs;
     } runs[] = {
-        {"kernel=tt_fill:compile_slow=1500", "HOSTCUDA_NVML_NAME", "as did 2 before it, over the verifier's",
-         1},
-        {"kernel=copy_reference:compile_slow=1500", "HOSTCUDA_NVML_NAME", "the reference copy_reference", 1},
-        {"driver:init_slow=2500;kernel=tt_fill:compile_slow=1500", "HOSTCUDA_NVML_NAME=hostcuda",
+        {"kernel=tt_fill:compile_slow=1500", "HOSTCUDA_NVML_NAME", "verify.cu",
+         "as did 2 before it, over the verifier's", 1},
+        {"kernel=copy_reference:compile_slow=1500", "HOSTCUDA_NVML_NAME", "copy.cu",
+         "the reference copy_reference", 1},
+        {"driver:init_slow=2500;kernel=tt_fill:compile_slow=1500", "HOSTCUDA_NVML_NAME=hostcuda", "verify.cu",
          "as did 2 before it, over the verifier's", 2},
     };
     for (size_t i = 0; i < 2 * sizeof runs / sizeof *runs; i++) {
@@ -184,7 +186,7 @@ static void compilers_that_die_over_what_all_need(void **state) {
         run_result r;
         snprintf(rules, sizeof rules, "HOSTCUDA_FAULTS=%s", runs[i / 2].faults);
         const char *env[] = {rules, runs[i / 2].gpu, NULL};
-        hunt h = {.left = forever ? 1000 : 2, .next_s = 0.7};
+        hunt h = {.file = runs[i / 2].file, .left = forever ? 1000 : 2};
         run_spec spec = {.env = env, .timeout_s = fault_timeout_s, .meanwhile = kill_compilers, .user = &h};
         snprintf(line, sizeof line, "--sizes 33 --max-trials 4 --force --jobs %d --json --db %s",
                  runs[i / 2].jobs, db);
