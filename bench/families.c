@@ -245,8 +245,8 @@ static int by_time(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Which of the space to try: the best of the stored trials, or, where there are none, everything (`all`). */
-static tt_status choose(standings *s, bench *b, const tt__problem *p, bool all) {
+/* Which of the space to try: the best of the stored trials, or, where there are none, everything. */
+static tt_status choose(standings *s, bench *b, const tt__problem *p) {
     int64_t id = -1;
     s->items = calloc(s->space->n ? s->space->n : 1, sizeof *s->items);
     if (!s->items)
@@ -257,18 +257,15 @@ static tt_status choose(standings *s, bench *b, const tt__problem *p, bool all) 
     qsort(s->items, s->n, sizeof *s->items, by_time);
     if (s->n > SHORT_LIST)
         s->n = SHORT_LIST;
-    if (s->n == 0 && !all)
-        return tt__fail(TT_E_NO_WINNER, "the store has no trials of it: tune it with --tune");
     if (s->n == 0)
         for (; s->n < s->space->n; s->n++)
             s->items[s->n] = (standing){s->n, 0};
     return TT_OK;
 }
 
-static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, const tt__problem *p,
-                           bool all) {
+static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, const tt__problem *p) {
     standings s = {.space = space};
-    tt_status status = choose(&s, b, p, all);
+    tt_status status = choose(&s, b, p);
     for (size_t i = 0; i < s.n && status == TT_OK; i++) {
         const tt__candidate *c = &space->items[s.items[i].at];
         template_launch *l = malloc(sizeof *l);
@@ -293,7 +290,7 @@ static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, c
 }
 
 /* The configurations of all built-in templates for the problem. */
-static tt_status add_templates(bench_peer *peer, bench *b, const tt__problem *p, bool all) {
+static tt_status add_templates(bench_peer *peer, bench *b, const tt__problem *p) {
     tt__space space = {0};
     tt_status status = TT_OK;
     for (size_t i = 0; i < b->ctx->templates.n && status == TT_OK; i++) {
@@ -303,20 +300,16 @@ static tt_status add_templates(bench_peer *peer, bench *b, const tt__problem *p,
             status = tt__space_add(&space, t, &b->gpu, p);
     }
     if (status == TT_OK)
-        status = add_space(peer, b, &space, p, all);
+        status = add_space(peer, b, &space, p);
     tt__space_free(&space);
     return status;
-}
-
-tt_status bench_best_open(bench_peer *peer, bench *b, const bench_case *c) {
-    return add_templates(peer, b, &c->problem, false);
 }
 
 /* The same problem as the tuner's own tuned copy, so that its trials are found. */
 tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c) {
     tt__problem p;
     tt__problem_copy(&p, &c->problem);
-    return add_templates(peer, b, &p, true);
+    return add_templates(peer, b, &p);
 }
 
 tt_status bench_mirrored_open(bench_peer *peer, bench *b, const bench_case *c) {
@@ -327,7 +320,7 @@ tt_status bench_mirrored_open(bench_peer *peer, bench *b, const bench_case *c) {
         return tt__fail(TT_E_UNSUPPORTED, "rows are not aligned to 16 bytes");
     tt_status status = tt__space_add(&space, b->mirrored, &b->gpu, &c->problem);
     if (status == TT_OK)
-        status = add_space(peer, b, &space, &c->problem, true);
+        status = add_space(peer, b, &space, &c->problem);
     tt__space_free(&space);
     return status;
 }

@@ -1,62 +1,42 @@
 /*
- * bench-peers --graphs: is another configuration best in a CUDA graph of many launches than in separate ones?
- *
- * The best configurations of a problem's trials run in both ways. The winners of each way are chosen in one
- * half of the loads, and compared in the other half, so that luck in the choice does not count.
+ * bench-peers --graphs: what is tuning in CUDA graphs worth? A problem has a winner of separate launches and
+ * one of launches in a graph. Both run in both ways, side by side, and are loaded anew several times.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/peers.h"
 
-enum { BEST_MAX = 10, LOADS = 10, ROUNDS = 5, ROUNDS_OF_GRAPH = 3 };
-static const double worth = 0.01; /* a difference that counts */
+enum { SEPARATE, IN_GRAPH, WINNERS, LOADS = 10, ROUNDS = 5, ROUNDS_OF_GRAPH = 3 };
 
-/* Microseconds of each configuration, the median of the rounds of each load. */
+/* Microseconds of each winner, the median of the rounds of each load. */
 typedef struct times {
-    float us[BEST_MAX][LOADS];
+    float us[WINNERS][LOADS];
 } times;
 
 typedef struct count {
-    int problems, other;
-    double lost, most;
+    int problems, same, better, worse; /* better, worse: the graph's winner in a graph, beyond the noise */
+    double gained, most, least;
 } count;
-
-/* The mean over every second load, from `half` on. */
-static double mean(const times *t, size_t i, int half) {
-    double sum = 0;
-    for (int load = half; load < LOADS; load += 2)
-        sum += t->us[i][load];
-    return sum / (LOADS / 2);
-}
-
-static size_t best(const times *t, size_t n, int half) {
-    size_t at = 0;
-    for (size_t i = 1; i < n; i++)
-        if (mean(t, i, half) < mean(t, at, half))
-            at = i;
-    return at;
-}
 
 static tt_status measure(bench *b, const bench_peer *peer, bench_regime regime, int rounds, int load,
                          times *out) {
-    const bench_variant *variants[BEST_MAX];
-    const bool in_place[BEST_MAX] = {false};
-    float us[BEST_MAX * ROUNDS];
+    const bench_variant *variants[WINNERS] = {&peer->variants[SEPARATE], &peer->variants[IN_GRAPH]};
+    const bool in_place[WINNERS] = {false};
+    float us[WINNERS * ROUNDS];
     int failed;
-    for (size_t i = 0; i < peer->n; i++)
-        variants[i] = &peer->variants[i];
     bench_gate_again(b->timer);
-    TT_TRY(bench_rounds(b->timer, variants, in_place, (int)peer->n, rounds, regime, us, &failed));
+    TT_TRY(bench_rounds(b->timer, variants, in_place, WINNERS, rounds, regime, us, &failed));
     if (failed >= 0)
         return tt__fail(TT_E_CUDA, "%s: %s", peer->variants[failed].detail, tt_last_error());
-    for (size_t i = 0; i < peer->n; i++)
+    for (size_t i = 0; i < WINNERS; i++)
         out->us[i][load] = (float)tt__median(&us[i * (size_t)rounds], (size_t)rounds);
     return TT_OK;
 }
 
 static tt_status measure_loads(bench *b, const bench_peer *peer, bool warm, times *separate, times *graph) {
     for (int load = 0; load < LOADS; load++) {
-        for (size_t i = 0; i < peer->n && load; i++)
+        for (size_t i = 0; i < WINNERS && load; i++)
             TT_TRY(peer->variants[i].reload(peer->variants[i].self));
         TT_TRY(measure(b, peer, warm ? BENCH_WARM : BENCH_COLD, ROUNDS, load, separate));
         TT_TRY(measure(b, peer, warm ? BENCH_GRAPH_WARM : BENCH_GRAPH_COLD, ROUNDS_OF_GRAPH, load, graph));
@@ -64,37 +44,55 @@ static tt_status measure_loads(bench *b, const bench_peer *peer, bool warm, time
     return TT_OK;
 }
 
+/* The times of both winners, and by how much the separate one takes longer than the graph's. */
+static tt__ratio print_times(const times *t) {
+    const tt__ratio r = tt__paired_ratio(t->us[SEPARATE], t->us[IN_GRAPH], LOADS);
+    printf(" %7.2f %7.2f %+6.1f %% [%+5.1f, %+5.1f]", tt__median(t->us[SEPARATE], LOADS),
+           tt__median(t->us[IN_GRAPH], LOADS), 100 * (r.median - 1), 100 * (r.low - 1), 100 * (r.high - 1));
+    return r;
+}
+
 static void judge(const bench_case *c, const bench_peer *peer, const times *separate, const times *graph,
                   count *k) {
-    double lost = 0;
-    for (int half = 0; half < 2; half++)
-        lost += mean(graph, best(separate, peer->n, half), !half) /
-                    mean(graph, best(graph, peer->n, half), !half) -
-                1;
-    lost /= 2;
-    const size_t s = best(separate, peer->n, 0), g = best(graph, peer->n, 0);
-    k->problems++;
-    k->other += lost > worth;
-    k->lost += lost;
-    k->most = lost > k->most ? lost : k->most;
-    printf("%-28s %-5s %8.2f %8.2f %+6.1f %%  %s%s%s\n", c->name, c->public.warm ? "warm" : "cold",
-           mean(separate, s, 1), mean(graph, g, 1), 100 * lost, peer->variants[s].detail, s == g ? "" : " | ",
-           s == g ? "" : peer->variants[g].detail);
-    fflush(stdout);
+    printf("%-28s %-5s", c->name, c->public.warm ? "warm" : "cold");
+    print_times(separate);
+    const tt__ratio r = print_times(graph);
+    printf("  %s | %s\n", peer->variants[SEPARATE].detail, peer->variants[IN_GRAPH].detail);
+    k->better += r.low > 1;
+    k->worse += r.high < 1;
+    k->gained += r.median - 1;
+    k->most = r.median - 1 > k->most ? r.median - 1 : k->most;
+    k->least = r.median - 1 < k->least ? r.median - 1 : k->least;
+}
+
+static tt_status add_winner(bench_peer *peer, bench *b, const bench_case *c) {
+    TT_TRY(bench_ours_open(peer, b, c));
+    const bench_peer last = {.n = 1, .variants = &peer->variants[peer->n - 1]};
+    return bench_ours_match(&last) == TT_MATCH_EXACT
+               ? TT_OK
+               : tt__fail(TT_E_NO_WINNER, "the store has no winner of it%s: tune it with --tune",
+                          c->public.in_graph ? " in a graph" : "");
 }
 
 static tt_status run_case(bench *b, const bench_case *c, count *k) {
     static times separate, graph;
+    bench_case in_graph = *c;
     bench_peer peer = {0};
     tt_status status;
+    in_graph.public.in_graph = 1;
     TT_GOTO(bench_make_arrays(b, c));
-    TT_GOTO(bench_best_open(&peer, b, c));
-    if (peer.n > BEST_MAX)
-        TT_GOTO(tt__fail(TT_E_INTERNAL, "%zu configurations", peer.n));
-    if (peer.n < 2)
-        TT_GOTO(tt__fail(TT_E_NO_WINNER, "it has one configuration"));
-    TT_GOTO(measure_loads(b, &peer, c->public.warm, &separate, &graph));
-    judge(c, &peer, &separate, &graph, k);
+    TT_GOTO(add_winner(&peer, b, c));
+    TT_GOTO(add_winner(&peer, b, &in_graph));
+    k->problems++;
+    if (strcmp(peer.variants[SEPARATE].detail, peer.variants[IN_GRAPH].detail) == 0) {
+        k->same++;
+        printf("%-28s %-5s the same winner: %s\n", c->name, c->public.warm ? "warm" : "cold",
+               peer.variants[SEPARATE].detail);
+    } else {
+        TT_GOTO(measure_loads(b, &peer, c->public.warm, &separate, &graph));
+        judge(c, &peer, &separate, &graph, k);
+    }
+    fflush(stdout);
 out:
     bench_peer_close(&peer);
     bench_timer_end_case(b->timer);
@@ -103,10 +101,8 @@ out:
 
 tt_status bench_graphs(bench *b, const bench_cases *cases) {
     count counts[2] = {{0}};
-    if (!bench_timer_has_graphs(b->timer))
-        return tt__fail(TT_E_UNSUPPORTED, "the driver has no graphs");
-    printf("%-28s %-5s %8s %8s %8s  %s\n", "problem", "", "separate", "in graph", "lost",
-           "best in separate launches | in a graph");
+    printf("%-34s %-38s %-38s  winner of separate launches | in a graph\n", "us of both winners",
+           "separate launches", "in a graph");
     for (int cold = 0; cold < 2; cold++)
         for (size_t i = 0; i < cases->n; i++) {
             bench_case c = cases->items[i];
@@ -117,12 +113,14 @@ tt_status bench_graphs(bench *b, const bench_cases *cases) {
             if (b->cu->cuCtxSynchronize() != CUDA_SUCCESS)
                 return TT_E_CUDA;
         }
-    for (int cold = 0; cold < 2; cold++)
-        if (counts[cold].problems)
-            printf("%s: in %d of %d problems another configuration is best in a graph by more than %.0f %%; "
-                   "mean "
-                   "%.2f %%, most %.1f %%\n",
-                   cold ? "cold" : "warm", counts[cold].other, counts[cold].problems, 100 * worth,
-                   100 * counts[cold].lost / counts[cold].problems, 100 * counts[cold].most);
+    for (int cold = 0; cold < 2; cold++) {
+        const count *k = &counts[cold];
+        if (k->problems)
+            printf("%s: %d problems, %d with the same winner. In a graph, that of the graph is faster beyond "
+                   "the noise in "
+                   "%d and slower in %d; mean gain %.2f %%, from %.1f to %.1f %%\n",
+                   cold ? "cold" : "warm", k->problems, k->same, k->better, k->worse,
+                   100 * k->gained / k->problems, 100 * k->least, 100 * k->most);
+    }
     return TT_OK;
 }

@@ -65,17 +65,27 @@ static bool is_missing(bench *b, const tt_problem *problem) {
     return tt_best(&best, b->ctx, problem) != TT_OK || best.match != TT_MATCH_EXACT;
 }
 
-/* Finds problems without a winner. A case that is also measured warm needs two. `missing` has room for two
- * per case. */
+/* With --graphs it needs another winner in a graph. */
+static size_t note_missing(bench *b, const tt_problem *problem, tt_problem *missing) {
+    size_t n = 0;
+    for (int in_graph = 0; in_graph <= b->options->graphs; in_graph++) {
+        missing[n] = *problem;
+        missing[n].in_graph = in_graph;
+        n += is_missing(b, &missing[n]);
+    }
+    return n;
+}
+
+/* Finds problems without a winner. A case that is also measured warm needs two. `missing` has room for four
+ * per case, and one more. */
 static size_t find_missing(bench *b, const bench_cases *cases, tt_problem *missing) {
     size_t n = 0;
     for (size_t i = 0; i < cases->n; i++) {
         const bench_case *c = &cases->items[i];
         bench_case warm;
-        if (is_missing(b, &c->public))
-            missing[n++] = c->public;
-        if (bench_wanted_warm(b, c) && bench_warm_case(&warm, c) == TT_OK && is_missing(b, &warm.public))
-            missing[n++] = warm.public;
+        n += note_missing(b, &c->public, missing + n);
+        if (bench_wanted_warm(b, c) && bench_warm_case(&warm, c) == TT_OK)
+            n += note_missing(b, &warm.public, missing + n);
     }
     return n;
 }
@@ -83,7 +93,7 @@ static size_t find_missing(bench *b, const bench_cases *cases, tt_problem *missi
 /* All in one run; if a problem breaks it, those that are left one by one. */
 static void tune_missing(bench *b, const bench_cases *cases) {
     double started_s = tt__now_s(), until_s = started_s + b->options->tune_limit_s;
-    tt_problem *missing = calloc(cases->n, 2 * sizeof *missing);
+    tt_problem *missing = calloc(4 * cases->n + 1, sizeof *missing);
     size_t n = missing ? find_missing(b, cases, missing) : 0;
     tt_status status = n ? tune(b, missing, n, until_s) : TT_OK;
     bool broken = status != TT_OK && status != TT_E_INTERRUPTED && status != TT_E_NO_WINNER;

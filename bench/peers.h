@@ -149,7 +149,6 @@ void bench_timer_end_case(bench_timer *t);
 /* Everything that is allocated, and where the first pair of arrays lies in it. */
 void bench_timer_memory(const bench_timer *t, CUdeviceptr *base, size_t *bytes, CUdeviceptr *dst,
                         CUdeviceptr *src);
-bool bench_timer_has_graphs(const bench_timer *t);
 
 /* Uses the gate again. The timer gives it up when a launch waits for earlier ones. */
 void bench_gate_again(bench_timer *t);
@@ -159,8 +158,8 @@ void bench_gate_again(bench_timer *t);
  * lost. */
 tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, const bool *in_place, int n,
                        int rounds, bench_regime regime, float *us, int *failed);
-/* Launches in one measurement of that regime: 1, or those of a graph. */
-int bench_launches(const bench_timer *t, bench_regime regime);
+/* Launches in one measurement of that regime: 1, or those of a graph. 0: it is not measured. */
+int bench_launches(bench_regime regime);
 
 /* ---- check.c: is the result right? --------------------------------------------------------------------- */
 
@@ -190,7 +189,6 @@ tt_status bench_variant_add(bench_peer *peer, const bench_variant *v);
 void bench_peer_close(bench_peer *peer);
 
 /* Ours again: the best configurations of the store's trials, each a variant. */
-tt_status bench_best_open(bench_peer *peer, bench *b, const bench_case *c);
 tt_status bench_ours_open(bench_peer *peer, bench *b, const bench_case *c);
 tt_status bench_memcpy_open(bench_peer *peer, bench *b, const bench_case *c);
 tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c);

@@ -2,7 +2,6 @@
  * Rounds of bench-peers. The tuner's pool times them (tuner/measure/measure.h): cold and warm are the same as
  * in tuning. A graph holds many launches and is timed as one. The arrays take turns in a cold graph.
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,16 +14,6 @@
 enum { WARM_UPS = 2, GRAPH_LAUNCHES = 128 };
 
 const char *const bench_regime_names[BENCH_REGIMES] = {"cold", "warm", "graph-cold", "graph-warm"};
-
-/* Not in the library's own table, because only benchmarks use graphs. */
-typedef struct graph_api {
-    CUresult(CUDAAPI *begin)(CUstream stream, CUstreamCaptureMode mode);
-    CUresult(CUDAAPI *end)(CUstream stream, CUgraph *graph);
-    CUresult(CUDAAPI *instantiate)(CUgraphExec *exec, CUgraph graph, unsigned long long flags);
-    CUresult(CUDAAPI *launch)(CUgraphExec exec, CUstream stream);
-    CUresult(CUDAAPI *destroy)(CUgraph graph);
-    CUresult(CUDAAPI *destroy_exec)(CUgraphExec exec);
-} graph_api;
 
 /* A pair of events times one of these. */
 typedef struct shot {
@@ -45,8 +34,6 @@ struct bench_timer {
     const shot *refused;
     size_t captured; /* cold launches in graphs, to give them the arrays in turn */
     uint64_t random;
-    bool has_graphs;
-    graph_api graph;
     pthread_t watchdog;
     bool watched;
     unsigned n_calls;
@@ -74,27 +61,6 @@ static void *watch(void *user) {
     return NULL;
 }
 
-static void open_graphs(bench_timer *t) {
-    const struct {
-        const char *name;
-        void *member;
-    } symbols[] = {
-        {"cuStreamBeginCapture_v2", &t->graph.begin},
-        {"cuStreamEndCapture", &t->graph.end},
-        {"cuGraphInstantiateWithFlags", &t->graph.instantiate},
-        {"cuGraphLaunch", &t->graph.launch},
-        {"cuGraphDestroy", &t->graph.destroy},
-        {"cuGraphExecDestroy", &t->graph.destroy_exec},
-    };
-    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    t->has_graphs = lib != NULL;
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols && t->has_graphs; i++) {
-        void *address = dlsym(lib, symbols[i].name);
-        memcpy(symbols[i].member, &address, sizeof address);
-        t->has_graphs = address != NULL;
-    }
-}
-
 tt_status bench_timer_open(bench_timer **out, bench *b, CUfunction fill) {
     bench_timer *t = *out = calloc(1, sizeof *t);
     if (!t)
@@ -104,7 +70,6 @@ tt_status bench_timer_open(bench_timer **out, bench *b, CUfunction fill) {
     t->gpu = &b->gpu;
     t->fill = fill;
     t->random = 0x2545f4914f6cdd1du;
-    open_graphs(t);
     t->watched = pthread_create(&t->watchdog, NULL, watch, t) == 0;
     return TT_OK;
 }
@@ -161,21 +126,17 @@ void bench_timer_memory(const bench_timer *t, CUdeviceptr *base, size_t *bytes, 
 
 /* ---- Launches ------------------------------------------------------------------------------------------ */
 
-bool bench_timer_has_graphs(const bench_timer *t) {
-    return t->has_graphs;
-}
-
 static bool is_graph(bench_regime regime) {
     return regime == BENCH_GRAPH_COLD || regime == BENCH_GRAPH_WARM;
 }
 
-int bench_launches(const bench_timer *t, bench_regime regime) {
-    return !is_graph(regime) ? 1 : t->has_graphs ? GRAPH_LAUNCHES : 0;
+int bench_launches(bench_regime regime) {
+    return is_graph(regime) ? GRAPH_LAUNCHES : 1;
 }
 
 static tt_status launch(const shot *s, CUdeviceptr dst, CUdeviceptr src) {
     const bench_timer *t = s->timer;
-    return s->exec ? tt__cu_check(t->graph.launch(s->exec, t->stream), "cuGraphLaunch")
+    return s->exec ? tt__cu_check(t->cu->cuGraphLaunch(s->exec, t->stream), "cuGraphLaunch")
                    : s->variant->launch(s->variant->self, s->in_place ? src : dst, src, t->stream);
 }
 
@@ -197,19 +158,21 @@ static tt_status capture(bench_timer *t, shot *s) {
     CUgraph graph = NULL;
     CUgraphExec exec = NULL;
     tt_status status = TT_OK;
-    TT_TRY(tt__cu_check(t->graph.begin(t->stream, CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture"));
+    TT_TRY(tt__cu_check(t->cu->cuStreamBeginCapture(t->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+                        "cuStreamBeginCapture"));
     for (int i = 0; i < GRAPH_LAUNCHES && status == TT_OK; i++) {
         CUdeviceptr dst, src;
         arrays(t, t->captured++ % t->pool.slots.n, &dst, &src);
         status = launch(s, dst, src);
     }
-    CUresult ended = t->graph.end(t->stream, &graph);
+    CUresult ended = t->cu->cuStreamEndCapture(t->stream, &graph);
     if (status == TT_OK)
         status = tt__cu_check(ended, "cuStreamEndCapture");
     if (status == TT_OK)
-        status = tt__cu_check(t->graph.instantiate(&exec, graph, 0), "cuGraphInstantiateWithFlags");
+        status =
+            tt__cu_check(t->cu->cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiateWithFlags");
     if (graph)
-        t->graph.destroy(graph);
+        t->cu->cuGraphDestroy(graph);
     s->exec = exec;
     return status;
 }
@@ -273,7 +236,7 @@ void bench_gate_again(bench_timer *t) {
 
 tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, const bool *in_place, int n,
                        int rounds, bench_regime regime, float *us, int *failed) {
-    const float launches = (float)bench_launches(t, regime);
+    const float launches = (float)bench_launches(regime);
     float one[BENCH_VARIANTS_MAX];
     *failed = -1;
     shot *shots = calloc((size_t)n, sizeof *shots);
@@ -289,7 +252,7 @@ tt_status bench_rounds(bench_timer *t, const bench_variant *const *variants, con
     }
     for (int i = 0; i < n; i++)
         if (shots[i].exec)
-            t->graph.destroy_exec(shots[i].exec);
+            t->cu->cuGraphExecDestroy(shots[i].exec);
     free(shots);
     return status;
 }

@@ -173,7 +173,7 @@ static bool is_name(const char *text, size_t max) {
 
 /* Names of a problem's own fields in a recording. */
 static bool is_reserved(const char *name) {
-    static const char *const names[] = {"op", "text", "warm", "unverified"};
+    static const char *const names[] = {"op", "text", "warm", "in_graph", "unverified"};
     for (size_t i = 0; i < TT__COUNT(names); i++)
         if (strcmp(names[i], name) == 0)
             return true;

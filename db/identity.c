@@ -231,6 +231,7 @@ tt_status tt__checked_problem(tt__store *s, sqlite3_stmt *stmt, int at, tt__prob
     TT_TRY(read_text(stmt, at + 1, "the hash of its text", out->text, sizeof out->text));
     TT_TRY(read_flag(stmt, at + 2, "warm", &out->warm));
     TT_TRY(read_flag(stmt, at + 3, "unverified", &out->unverified));
+    TT_TRY(read_flag(stmt, at + 6, "in_graph", &out->in_graph));
     out->moved_bytes = sqlite3_column_double(stmt, at + 5);
     TT_TRY(read_settings(s, sqlite3_column_int64(stmt, at + 4), out));
     return tt__check_problem(out);
@@ -253,8 +254,8 @@ static tt_status problem_find(tt__store *s, const tt__problem *p, const char *ke
     sqlite3_stmt *stmt;
     bool row;
     *id = -1;
-    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_PROBLEM_FIND, "tttii", p->op, p->text, key, (int64_t)p->warm,
-                       (int64_t)p->unverified));
+    TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_PROBLEM_FIND, "tttiii", p->op, p->text, key, (int64_t)p->warm,
+                       (int64_t)p->unverified, (int64_t)p->in_graph));
     tt_status status = tt__db_step(s, stmt, &row);
     if (status == TT_OK && row)
         *id = sqlite3_column_int64(stmt, 0);
@@ -290,8 +291,8 @@ static tt_status add_row(tt__store *s, const tt__problem *p, const char *key) {
     for (int i = 0, n = 0; i < p->n && n < 2; i++)
         if (p->settings[i].type == TT__TYPE_NONE)
             numbers[n++] = p->settings[i].number;
-    return tt__db_exec(s, TT__SQL_PROBLEM_ADD, "tttiidii", p->op, p->text, key, (int64_t)p->warm,
-                       (int64_t)p->unverified, p->moved_bytes, numbers[0], numbers[1]);
+    return tt__db_exec(s, TT__SQL_PROBLEM_ADD, "tttiidiii", p->op, p->text, key, (int64_t)p->warm,
+                       (int64_t)p->unverified, p->moved_bytes, numbers[0], numbers[1], (int64_t)p->in_graph);
 }
 
 /* `again`: looks again, because another process may have added it before this transaction began. */
@@ -349,6 +350,7 @@ tt_status tt__store_problems(tt__store *s, tt__stored_problem_fn fn, void *user)
                     read_text(stmt, 1, "the hash of its text", p.text, sizeof p.text) == TT_OK &&
                     read_flag(stmt, 2, "warm", &p.warm) == TT_OK &&
                     read_flag(stmt, 3, "unverified", &p.unverified) == TT_OK &&
+                    read_flag(stmt, 6, "in_graph", &p.in_graph) == TT_OK &&
                     tt__problem_take_settings(&p, key);
         p.moved_bytes = sqlite3_column_double(stmt, 5);
         if (good && p.moved_bytes >= 0 && p.moved_bytes <= 0x1p60)

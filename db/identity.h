@@ -46,7 +46,7 @@ tt_status tt__env_id(tt__store *s, const tt__env *env, int64_t *id);
 
 /* A problem from TT__PROBLEM_COLS, and its values with one more statement. TT_E_DB if a row is damaged. */
 tt_status tt__db_problem_read(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out);
-enum { TT__PROBLEM_COL_COUNT = 6 };
+enum { TT__PROBLEM_COL_COUNT = 7 };
 /* The same; TT_E_INVALID says what is wrong with it. */
 tt_status tt__checked_problem(tt__store *s, sqlite3_stmt *stmt, int at, tt__problem *out);
 

@@ -12,7 +12,8 @@
 #define TT__WINNER_COLS "w.time_us, w.copy_us, w.copy_fraction, w.speedup_vs_default, w.trials, w.failed, w.unix_ms," \
     " w.bits, w.batch_invariant"
 /* Columns of a problem, for tt__db_problem_read. */
-#define TT__PROBLEM_COLS "operation.name, operation.text, problem.warm, problem.unverified, problem.id, problem.moved_bytes"
+#define TT__PROBLEM_COLS "operation.name, operation.text, problem.warm, problem.unverified, problem.id, problem.moved_bytes," \
+    " problem.in_graph"
 #define TT__JOIN_OPERATION " JOIN operation ON operation.id = problem.operation_id"
 /* The value of a problem's variable; NULL if it has no such variable. */
 #define TT__VALUE(name) "(SELECT value FROM value WHERE problem_id = problem.id AND name = '" name "')"
@@ -20,7 +21,8 @@
     " trial.weight, trial.limit_s, trial.bits"
 
 /* Second, by the largest number, which is roughly the problem's size. */
-#define TT__PROBLEM_ORDER "operation.name, operation.text, problem.warm, problem.unverified, " TT__VALUE("elem_size") "," \
+#define TT__PROBLEM_ORDER "operation.name, operation.text, problem.warm, problem.in_graph, problem.unverified, " \
+    TT__VALUE("elem_size") "," \
     " (SELECT max(value) FROM value WHERE problem_id = problem.id AND typeof(value) = 'integer'), problem.key"
 #define TT__SELECT_WINNER "SELECT " TT__GPU_COLS ", " TT__PROBLEM_COLS ", " TT__ENV_COLS "," \
     " template.kernel, template.hash, config.text, run.source, " TT__WINNER_COLS \
@@ -113,10 +115,10 @@
     X(ENV_ADD, "INSERT INTO env (driver, nvrtc, library) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
     X(PROBLEM_FIND, "SELECT problem.id, problem.moved_bytes FROM operation CROSS JOIN problem ON problem.operation_id = operation.id" \
         " WHERE operation.name = ?1 AND operation.text = ?2 AND problem.key = ?3 AND problem.warm = ?4" \
-        " AND problem.unverified = ?5") \
+        " AND problem.unverified = ?5 AND problem.in_graph = ?6") \
     X(OPERATION_ADD, "INSERT INTO operation (name, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING") \
-    X(PROBLEM_ADD, "INSERT INTO problem (operation_id, key, warm, unverified, moved_bytes, first, second)" \
-        " SELECT id, ?3, ?4, ?5, ?6, ?7, ?8 FROM operation WHERE name = ?1 AND text = ?2") \
+    X(PROBLEM_ADD, "INSERT INTO problem (operation_id, key, warm, unverified, moved_bytes, first, second, in_graph)" \
+        " SELECT id, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM operation WHERE name = ?1 AND text = ?2") \
     X(PROBLEM_MOVES, "UPDATE problem SET moved_bytes = ?2 WHERE id = ?1") \
     /* Ten values from place ?2 on, of which the last may be missing: a statement for each would take most of the time of an \
      * import. */ \
@@ -275,11 +277,12 @@
         "   iif(stage = 1, n_samples(samples), 0) DESC, time * weight," \
         "   config_id) AS place FROM trial WHERE status = 0)," \
         " best AS MATERIALIZED (SELECT good.*, operation.name AS op, operation.text <> '' AS own, problem.warm," \
+        "   problem.in_graph," \
         "   iif(operation.name = 'copy', " TT__VALUE("bytes") ", " TT__VALUE("rows") " * " TT__VALUE("cols") \
         "    * " TT__VALUE("batch") " * " TT__VALUE("elem_size") ") AS bytes" \
         "   FROM good JOIN problem ON problem.id = problem_id" TT__JOIN_OPERATION " WHERE place = 1)," \
         " pair AS (SELECT best.*, (SELECT min(time) FROM best AS c WHERE c.op = 'copy' AND NOT c.own" \
-        "   AND c.warm = best.warm AND c.bytes = best.bytes) AS copy FROM best)" \
+        "   AND c.warm = best.warm AND c.in_graph = best.in_graph AND c.bytes = best.bytes) AS copy FROM best)" \
         " INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us, copy_fraction," \
         "   speedup_vs_default, trials, failed, unix_ms)" \
         " SELECT run.gpu_id, problem_id, run_id, config_id, time / 1e4, coalesce(copy / 1e4, 0.0)," \

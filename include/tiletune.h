@@ -189,6 +189,7 @@ typedef struct tt_permutation {
     int align;              /* both addresses are multiples of so many bytes: 1, 2, 4, 8 or 16, at least
                                elem_size; 0: 16 */
     int warm;               /* as in tt_problem */
+    int in_graph;           /* as in tt_problem */
 } tt_permutation;
 
 typedef struct tt_problem {
@@ -213,7 +214,7 @@ typedef struct tt_problem {
     const char *op;    /* a built-in operation, as in `tune --op`; NULL: a transpose, or what `kernel` says */
     tt_kernel *kernel; /* a kernel of yours; NULL: none */
     const char *values; /* values of its variables: "n=1000000, T=f32". The others get their defaults. The
-                           word "warm" does the same as `warm` */
+                           words "warm" and "in_graph" do the same as these fields */
     const tt_permutation *permutation; /* a permutation instead of all that, read by the call; NULL: none.
                            It may be tuned and planned as a copy or a transpose that does the same */
     /* Device memory of the caller, for a matrix in place with rows != cols: rows * cols * elem_size / 100
@@ -221,6 +222,9 @@ typedef struct tt_problem {
      * uses it for this launch, a plan for every tt_plan_launch, so one launch at a time. Other problems
      * ignore it. */
     CUdeviceptr scratch;
+    /* 1: it is launched in CUDA graphs of many launches, where kernels overlap and another configuration may
+     * be best. Such problems are tuned in graphs and stored separately; each may be warm or cold. */
+    int in_graph;
 } tt_problem;
 
 /* The rung of the look-up ladder that an answer comes from. */
@@ -448,6 +452,7 @@ typedef struct tt_result {
      * place at most (0: they are no floating-point numbers). */
     double same_bits_cost, differing, ulps;
     int batch_invariant; /* does a row stay the same when rows are added? 0: unknown, 1: yes, 2: no */
+    int in_graph;        /* as in tt_problem */
 } tt_result;
 
 typedef struct tt_report {

@@ -11,7 +11,7 @@ import sys
 
 OPS = ("transpose", "transpose_in_place", "transpose_rect_in_place")
 SETTINGS = ("rows", "cols", "elem_size", "lds", "ldd", "batch", "src_stride", "dst_stride", "align")
-OTHER = ("op", "warm", "unverified", "text", "moved_bytes")  # members of a problem that are not settings
+OTHER = ("op", "warm", "in_graph", "unverified", "text", "moved_bytes")  # members of a problem that are not settings
 
 
 def quoted(text):
@@ -63,10 +63,10 @@ def one_of_each(meta, results):
 
 def initialiser(problem):
     settings = ", ".join(f"{{{quoted(name)}, 0, {value}}}" for name, value in problem.items() if name not in OTHER)
-    warm = ", .warm = true" if problem.get("warm") else ""
+    regime = "".join(f", .{flag} = true" for flag in ("warm", "in_graph") if problem.get(flag))
     n = sum(name not in OTHER for name in problem)
     moved = 2.0 * copied_bytes(problem)
-    return f"{{.op = {quoted(problem['op'])}{warm}, .moved_bytes = {moved!r}, .n = {n}, .settings = {{{settings}}}}}"
+    return f"{{.op = {quoted(problem['op'])}{regime}, .moved_bytes = {moved!r}, .n = {n}, .settings = {{{settings}}}}}"
 
 
 def best_of(results):
@@ -88,7 +88,7 @@ def winners(recording):
     meta = recording["metadata"]
     problems, results = one_of_each(meta, recording["results"])
     best = best_of(results)
-    copies = {(p["bytes"], p.get("warm")): time_us(best[i])
+    copies = {(p["bytes"], p.get("warm"), p.get("in_graph")): time_us(best[i])
               for i, p in enumerate(problems) if p and p["op"] == "copy" and i in best}
     when = datetime.datetime.fromisoformat(meta["date"].replace("Z", "+00:00"))
     for i, problem in enumerate(problems):
@@ -96,7 +96,7 @@ def winners(recording):
             continue
         r = best[i]
         screened = [x["invalidity"] for x in results if x["problem"] == i and x["stage"] == "screen"]
-        copy = copies.get((copied_bytes(problem), problem.get("warm")), 0)
+        copy = copies.get((copied_bytes(problem), problem.get("warm"), problem.get("in_graph")), 0)
         values = {
             "kernel": r["kernel"],
             "hash": meta["kernels"].get(r["kernel"], ""),

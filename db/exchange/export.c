@@ -194,6 +194,8 @@ static void write_problem(tt__str *out, const tt__problem *p) {
         tt__json_number(&j, "moved_bytes", p->moved_bytes, 17);
     if (p->warm)
         tt__json_true(&j, "warm");
+    if (p->in_graph)
+        tt__json_true(&j, "in_graph");
     if (p->unverified)
         tt__json_true(&j, "unverified");
     if (*p->text)

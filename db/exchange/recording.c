@@ -165,6 +165,8 @@ static tt_status on_member(tt__import *m, void *user, const tt__member *v) {
         return take_text(v, p->text, sizeof p->text);
     if (strcmp(v->key, "warm") == 0)
         return take_flag(v, &p->warm);
+    if (strcmp(v->key, "in_graph") == 0)
+        return take_flag(v, &p->in_graph);
     if (strcmp(v->key, "unverified") == 0)
         return take_flag(v, &p->unverified);
     if (strcmp(v->key, "moved_bytes") == 0)

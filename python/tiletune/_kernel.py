@@ -164,10 +164,10 @@ class Kernel:
         """Of its first kernel."""
         return text(lib.tt_kernel_name(self._c))
 
-    def problem(self, *, warm: bool = False, **values: Any) -> Problem:
+    def problem(self, *, warm: bool = False, in_graph: bool = False, **values: Any) -> Problem:
         """The kernel with these values of its variables."""
         values = {**self._values, **values}
-        problem, keep = with_values(values, warm)
+        problem, keep = with_values(values, warm, in_graph)
         problem.kernel = self._c
         said = ", ".join([repr(self._path), *(f"{name}={value!r}" for name, value in values.items())])
         return Problem(problem, keep, f"Kernel({said})", self)

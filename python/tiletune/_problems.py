@@ -49,11 +49,11 @@ class Problem:
 
 def matrix(rows: int, cols: "int | None" = None, dtype: Any = "float32", *, batch: int = 1, lds: int = 0, ldd: int = 0,
            align: int = 0, src_stride: int = 0, dst_stride: int = 0, in_place: bool = False,
-           warm: bool = False) -> Problem:
+           warm: bool = False, in_graph: bool = False) -> Problem:
     """The transposition of `rows` x `cols` elements (square without `cols`), as in tt_problem of tiletune.h."""
     p = sized("tt_problem")
     fill(p, rows=rows, cols=rows if cols is None else cols, elem_size=element_size(dtype), batch=batch, lds=lds, ldd=ldd,
-         align=align, src_stride=src_stride, dst_stride=dst_stride, in_place=in_place, warm=warm)
+         align=align, src_stride=src_stride, dst_stride=dst_stride, in_place=in_place, warm=warm, in_graph=in_graph)
     return Problem(p, (), f"matrix({p.rows}, {p.cols}, {dtype!r})")
 
 
@@ -72,29 +72,30 @@ def make_permutation(shape: Sequence[int], strides: "Sequence[int] | None", perm
 
 
 def permutation(dims: Sequence[int], perm: Sequence[int], dtype: Any = "float32", *,
-                strides: "Sequence[int] | None" = None, align: int = 0, warm: bool = False) -> Problem:
+                strides: "Sequence[int] | None" = None, align: int = 0, warm: bool = False,
+                in_graph: bool = False) -> Problem:
     """Axis i of the result is axis perm[i] of a tensor of these dimensions, as in torch.permute."""
     if len(dims) != len(perm):
         raise InvalidError(f"{len(dims)} dimensions and {len(perm)} axes: a permutation needs as many of both")
     p, keep = make_permutation(dims, strides, perm, element_size(dtype))
-    fill(p, align=align, warm=warm)
+    fill(p, align=align, warm=warm, in_graph=in_graph)
     problem = sized("tt_problem")
     problem.permutation = p
     return Problem(problem, (p, keep), f"permutation({tuple(dims)}, {tuple(perm)}, {dtype!r})")
 
 
-def operation(op: str, *, warm: bool = False, **values: Any) -> Problem:
+def operation(op: str, *, warm: bool = False, in_graph: bool = False, **values: Any) -> Problem:
     """A built-in operation with values of its variables: operation("axpby", n=1000000)."""
-    problem, keep = with_values(values, warm)
+    problem, keep = with_values(values, warm, in_graph)
     keep.append(ffi.new("char[]", encode(op)))
     problem.op = keep[-1]
     return Problem(problem, keep, f"operation({op!r}, {values})")
 
 
-def with_values(values: "dict[str, Any]", warm: bool) -> Any:
+def with_values(values: "dict[str, Any]", warm: bool, in_graph: bool) -> Any:
     problem = sized("tt_problem")
     keep = [ffi.new("char[]", encode(", ".join(f"{name}={value}" for name, value in values.items())))]
-    problem.values, problem.warm = keep[0], warm
+    problem.values, problem.warm, problem.in_graph = keep[0], warm, in_graph
     return problem, keep
 
 

@@ -372,7 +372,8 @@ static void permutation_key(tt__plan_key *key, const tt_permutation *p, unsigned
                             int align) {
     *key = (tt__plan_key){{0}};
     mix(key->words, (uint64_t)(unsigned)p->elem_size << 32 | (unsigned)p->rank << 16 | (unsigned)align << 4 |
-                        (unsigned)(p->strides != NULL) << 1 | (p->warm != 0));
+                        (unsigned)(p->in_graph != 0) << 2 | (unsigned)(p->strides != NULL) << 1 |
+                        (p->warm != 0));
     for (int i = 0; i < p->rank; i++) {
         mix(key->words, (uint64_t)p->dims[i]);
         mix(key->words, (uint64_t)(unsigned)p->perm[i] | UINT64_C(1) << 63); /* no matrix's key */

@@ -126,7 +126,7 @@ static tt_status fill_in(tt_problem *p) {
 
 tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in) {
     tt_problem p = *in;
-    *out = (tt__problem){.warm = in->warm != 0, .n = VARIABLES};
+    *out = (tt__problem){.warm = in->warm != 0, .in_graph = in->in_graph != 0, .n = VARIABLES};
     TT_TRY(fill_in(&p));
     if (in->align && !tt__power_of_two_to_16(in->align))
         return tt__fail(TT_E_INVALID, "align is %d bytes: it must be 1, 2, 4, 8, 16, or 0 for the default",
@@ -171,6 +171,7 @@ tt_problem tt__matrix_of(const tt__problem *p) {
             *(int64_t *)at = value;
     }
     out.warm = p->warm;
+    out.in_graph = p->in_graph;
     return out;
 }
 
@@ -326,12 +327,13 @@ static bool is_transpose(const tt__canonical *c) {
            (c->n == 2 || c->stride[2] >= (c->dim[0] - 1) * c->stride[0] + c->dim[1]);
 }
 
-static tt_status as_transpose(tt__problem *out, const tt__canonical *c, int warm) {
+static tt_status as_transpose(tt__problem *out, const tt__canonical *c, const tt_permutation *p) {
     tt_problem m = TT_INIT(tt_problem);
     m.rows = c->dim[0];
     m.cols = c->dim[1];
     m.lds = c->stride[0];
-    m.warm = warm;
+    m.warm = p->warm;
+    m.in_graph = p->in_graph;
     m.elem_size = c->elem_size;
     m.batch = c->n == 3 ? c->dim[2] : 1;
     m.src_stride = c->n == 3 ? c->stride[2] : 0;
@@ -353,9 +355,9 @@ tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int
     tt__problem copy;
     double bytes;
     TT_TRY(tt__permutation_canonical(&c, p, align));
-    *out = (tt__problem){.warm = p->warm != 0};
+    *out = (tt__problem){.warm = p->warm != 0, .in_graph = p->in_graph != 0};
     if (is_transpose(&c))
-        return as_transpose(out, &c, p->warm);
+        return as_transpose(out, &c, p);
     bytes = c.elem_size;
     for (int i = 0; i < c.n; i++)
         bytes *= (double)c.dim[i];
@@ -434,6 +436,7 @@ tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) 
         status = tt__matrix_problem(&out->problem, &p);
     }
     out->problem.warm |= p.warm != 0;
+    out->problem.in_graph |= p.in_graph != 0;
     out->scratch = p.scratch;
     return status;
 }

@@ -36,11 +36,13 @@ tt_status tt__matrix_none(const tt_problem *p, const char *name);
  * context; and `base_align`, which divides both addresses. */
 static inline void tt__matrix_key(tt__plan_key *out, const tt_problem *p, unsigned long long context,
                                   int base_align) {
-    *out = (tt__plan_key){{(uint64_t)p->rows, (uint64_t)p->cols, (uint64_t)p->lds, (uint64_t)p->ldd,
-                           (uint64_t)p->batch, (uint64_t)p->src_stride, (uint64_t)p->dst_stride,
-                           (uint64_t)(uint32_t)p->elem_size << 32 | (uint32_t)p->align,
-                           (uint64_t)((p->in_place != 0) + 2 * (p->warm != 0)) << 32 | (uint32_t)base_align,
-                           context}};
+    *out =
+        (tt__plan_key){{(uint64_t)p->rows, (uint64_t)p->cols, (uint64_t)p->lds, (uint64_t)p->ldd,
+                        (uint64_t)p->batch, (uint64_t)p->src_stride, (uint64_t)p->dst_stride,
+                        (uint64_t)(uint32_t)p->elem_size << 32 | (uint32_t)p->align,
+                        (uint64_t)((p->in_place != 0) + 2 * (p->warm != 0) + 4 * (p->in_graph != 0)) << 32 |
+                            (uint32_t)base_align,
+                        context}};
 }
 
 /* ---- Permutations ----------------------------------------------------------------------------------------

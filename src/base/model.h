@@ -221,7 +221,7 @@ typedef struct tt__workload {
                   of more */
     int offset; /* tt__facts_offset: bytes between a multiple of 16 and the start of the buffers when timed
                  */
-    bool warm;
+    bool warm, in_graph;
     bool moves;         /* only moves bytes, so that its output can be the next launch's input */
     bool has_reference; /* otherwise files have the expected data, or nothing is verified */
     bool per_config;    /* the reference comes with each trial, in place of `launch` */

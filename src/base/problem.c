@@ -17,6 +17,7 @@ int tt__problem_compare(const void *x, const void *y) {
     const tt__problem *a = x, *b = y;
     int order = a->n - b->n;
     order = order ? order : a->warm - b->warm;
+    order = order ? order : a->in_graph - b->in_graph;
     order = order ? order : a->unverified - b->unverified;
     order = order ? order : strcmp(a->op, b->op);
     order = order ? order : strcmp(a->text, b->text);
@@ -25,13 +26,18 @@ int tt__problem_compare(const void *x, const void *y) {
     return order;
 }
 
+const char *tt__problem_regime(const tt__problem *p) {
+    static const char *const regimes[2][2] = {{"", ", in a graph"}, {", warm", ", warm, in a graph"}};
+    return regimes[p->warm][p->in_graph];
+}
+
 bool tt__problem_is_of(const tt__problem *p, const char *op, const char *text) {
     return strcmp(p->op, op) == 0 && strcmp(p->text, text) == 0;
 }
 
 /* Names are skipped: the operation implies them. */
 uint64_t tt__problem_hash(const tt__problem *p) {
-    uint64_t h = (uint64_t)p->warm << 1 | (uint64_t)p->unverified;
+    uint64_t h = (uint64_t)p->in_graph << 2 | (uint64_t)p->warm << 1 | (uint64_t)p->unverified;
     for (const char *at = p->op; *at; at++)
         h = (h ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
     for (int i = 0; i < 16 && p->text[i]; i++)

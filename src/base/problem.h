@@ -1,6 +1,6 @@
 /*
- * A problem: an operation, a value for each of its variables, and whether it is warm or unverified. It is
- * plain data that can be copied and sent between processes of the same build.
+ * A problem: an operation, a value for each of its variables, and whether it is warm, in a graph or
+ * unverified. It is plain data that can be copied and sent between processes of the same build.
  *
  * The operation says what its variables mean (kernel/space/operation.h). Only two names mean the same in all
  * operations: `elem_size` is the bytes of an element, and the arrays' addresses are multiples of `align`.
@@ -31,6 +31,7 @@ typedef struct tt__problem {
     char op[TT__NAME_MAX];    /* the operation's name */
     char text[TT__HASH_SIZE]; /* hash of the user's file that declares the operation; "" for a built-in one */
     bool warm;                /* the L2 cache may hold the arrays already */
+    bool in_graph;            /* it is launched in CUDA graphs of many launches */
     bool unverified;          /* there is no reference to verify with */
     double moved_bytes; /* bytes read plus written, as the metric gbps counts them; 0: unknown. Not compared
                            by tt__problem_same */
@@ -41,6 +42,12 @@ typedef struct tt__problem {
 /* Is its operation declared by a user's file? */
 static inline bool tt__problem_is_users(const tt__problem *p) {
     return p->text[0] != '\0';
+}
+/* What to say after its name: "", ", warm", ", in a graph", ", warm, in a graph". Static storage. */
+const char *tt__problem_regime(const tt__problem *p);
+/* The regime is the same: both cold or warm, and both in graphs or not. */
+static inline bool tt__problem_same_regime(const tt__problem *a, const tt__problem *b) {
+    return a->warm == b->warm && a->in_graph == b->in_graph;
 }
 /* An order for qsort and bsearch; 0: they are the same problem. */
 int tt__problem_compare(const void *a, const void *b);

@@ -9,8 +9,8 @@
  *     config transpose_vector 9f86d081... READ_RUN=256 WRITE_RUN=256
  *     at 3041280 352: 80 0 -
  *
- * The first line may go on with "warm", "unverified" and "text HASH". A point has its moved bytes and a value
- * for each axis, then in thousandths the losses of the default and of each configuration.
+ * The first line may go on with "warm", "in_graph", "unverified" and "text HASH". A point has its moved bytes
+ * and a value for each axis, then in thousandths the losses of the default and of each configuration.
  */
 #include "base/rule.h"
 
@@ -35,7 +35,8 @@ enum { LOSS_MAX = 20000 };
 
 bool tt__rule_is_for(const tt__tuning_rule *r, const tt__problem *p) {
     const tt__problem *g = &r->group;
-    if (g->warm != p->warm || g->unverified != p->unverified || !tt__problem_is_of(p, g->op, g->text))
+    if (!tt__problem_same_regime(g, p) || g->unverified != p->unverified ||
+        !tt__problem_is_of(p, g->op, g->text))
         return false;
     for (int i = 0; i < g->n; i++) {
         const tt__setting *s = tt__problem_setting(p, g->settings[i].name);
@@ -119,8 +120,9 @@ int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, co
 
 void tt__rule_write(tt__str *out, const tt__tuning_rule *r) {
     const tt__problem *g = &r->group;
-    tt__str_addf(out, "rule 1 %s%s%s%s%s\nfor ", g->op, g->warm ? " warm" : "",
-                 g->unverified ? " unverified" : "", *g->text ? " text " : "", g->text);
+    tt__str_addf(out, "rule 1 %s%s%s%s%s%s\nfor ", g->op, g->warm ? " warm" : "",
+                 g->in_graph ? " in_graph" : "", g->unverified ? " unverified" : "", *g->text ? " text " : "",
+                 g->text);
     tt__problem_add_settings(out, g, ",");
     tt__str_add(out, "\n");
     for (int i = 0; i < r->n_axes; i++)
@@ -190,6 +192,8 @@ static bool take_head(tt__tuning_rule *r, const char **at) {
             return false;
         if (strcmp(word, "warm") == 0)
             g->warm = true;
+        else if (strcmp(word, "in_graph") == 0)
+            g->in_graph = true;
         else if (strcmp(word, "unverified") == 0)
             g->unverified = true;
         else if (strcmp(word, "text") != 0 || !take_word(at, g->text, sizeof g->text) || !is_hash(g->text))

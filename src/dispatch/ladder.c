@@ -196,7 +196,10 @@ static const char *answer(const query *q, tt_match match, tt__layer layer, const
 
 static void explain(const query *q, const tt__winner *w, const char *problem, bool here) {
     char text[TT__PROBLEM_TEXT_MAX + 192];
-    const char *regime = w->problem.warm == q->problem->warm ? "" : w->problem.warm ? ", warm" : ", cold";
+    const char *regime = tt__problem_same_regime(&w->problem, q->problem) ? ""
+                         : w->problem.warm || w->problem.in_graph         ? tt__problem_regime(&w->problem)
+                         : q->problem->warm                               ? ", cold"
+                                                                          : ", in separate launches";
     snprintf(text, sizeof text, "%s %s%s%s%s",
              q->choice->match == TT_MATCH_DEFAULT ? "nothing was tuned for this; as for" : "measured for",
              problem, regime, here ? "" : " on ", here ? "" : w->gpu.name);
@@ -265,6 +268,7 @@ static tt_status try_exact(query *q, bool *done) {
 
 static bool is_same(const query *q, tt__problem p) {
     p.warm = q->problem->warm;
+    p.in_graph = q->problem->in_graph;
     return tt__problem_same(&p, q->problem);
 }
 
@@ -551,17 +555,36 @@ static tt_status try_rule_elsewhere(query *q, bool *done) {
     return ask_rule(q, true, done);
 }
 
+/* For a problem in a graph that has neither a winner near nor a rule, rules of separate launches choose
+ * better than a winner of anything. But if this very problem has a winner of separate launches, that is
+ * better still. */
+static tt_status try_rule_outside(query *q, bool *done) {
+    tt__problem outside = *q->problem;
+    query again = *q;
+    if (!q->problem->in_graph)
+        return TT_OK;
+    outside.in_graph = false;
+    again.problem = &outside;
+    again.loss = NULL;
+    again.layers = tt__snapshot_layers(q->known, &outside);
+    if (again.layers)
+        return TT_OK;
+    TT_TRY(ask_rule(&again, false, done));
+    return *done ? TT_OK : ask_rule(&again, true, done);
+}
+
 /* The rungs below the very problem, from the top. */
 static tt_status (*const rungs[])(query *q, bool *done) = {
-    try_same_sizes, try_rule, try_sized_by_args, try_nearest, try_rule_elsewhere, try_anything};
+    try_same_sizes,   try_rule,           try_sized_by_args, try_nearest,
+    try_rule_outside, try_rule_elsewhere, try_anything};
 
 static tt_status no_winner(const query *q) {
     char text[TT__PROBLEM_TEXT_MAX];
     return tt__fail(TT_E_NO_WINNER,
-                    "%s has no winner for the %s of %s on %s: tune it, and make the file anew with "
+                    "%s has no winner for the %s of %s%s on %s: tune it, and make the file anew with "
                     "\"tune lock\"",
                     tt__store_path(q->ctx->store), q->problem->op, tt__problem_text(text, q->problem),
-                    q->gpu->name);
+                    tt__problem_regime(q->problem), q->gpu->name);
 }
 
 static tt_status climb(query *q) {

@@ -45,7 +45,7 @@ typedef struct known_problem {
     uint32_t next;    /* with the same place in the hash */
     uint32_t winners; /* the first of a chain */
     uint8_t layers;   /* a bit for each layer that has it */
-    bool warm, unverified;
+    bool warm, in_graph, unverified;
     double moved_bytes;
 } known_problem;
 
@@ -249,8 +249,8 @@ static float log_of(int64_t value) {
 
 static bool is_problem(const tt__snapshot *k, const known_problem *known, const tt__problem *p,
                        uint64_t hash) {
-    if (known->hash != hash || known->warm != p->warm || known->unverified != p->unverified ||
-        !has_form(&k->forms[known->form], p))
+    if (known->hash != hash || known->warm != p->warm || known->in_graph != p->in_graph ||
+        known->unverified != p->unverified || !has_form(&k->forms[known->form], p))
         return false;
     for (int i = 0; i < p->n; i++)
         if (k->values[known->values + (size_t)i] != packed(&p->settings[i]))
@@ -292,6 +292,7 @@ static tt_status keep_problem(reading *r, uint32_t *out, const tt__problem *p) {
                              .values = (uint32_t)k->n_values,
                              .winners = NONE,
                              .warm = p->warm,
+                             .in_graph = p->in_graph,
                              .unverified = p->unverified,
                              .moved_bytes = p->moved_bytes};
         TT_TRY(keep_form(r, &new.form, p));
@@ -705,6 +706,7 @@ static void fetch(const tt__snapshot *k, uint32_t at, tt__winner *out) {
     const known_problem *p = &k->problems[w->problem];
     *out = (tt__winner){.gpu = k->gpus[w->gpu], .problem = k->forms[p->form].names, .time_us = w->time_us};
     out->problem.warm = p->warm;
+    out->problem.in_graph = p->in_graph;
     out->problem.unverified = p->unverified;
     out->problem.moved_bytes = p->moved_bytes;
     for (int i = 0; i < out->problem.n; i++)
@@ -846,12 +848,12 @@ static void examine(search *s, const form *f, size_t i) {
     const known_winner *w = &s->k->winners[f->winners[i]];
     const known_problem *p = &s->k->problems[w->problem];
     const tt__gpu *gpu = &s->k->gpus[w->gpu];
-    const bool regime = p->warm == s->asked->warm, cc = gpu->cc == s->gpu->cc;
-    if ((p->unverified && !s->asked->unverified) || (!s->anything && !(regime && cc)))
+    const int regimes = (p->warm != s->asked->warm) + (p->in_graph != s->asked->in_graph);
+    if ((p->unverified && !s->asked->unverified) || (!s->anything && (regimes || gpu->cc != s->gpu->cc)))
         return;
     const bool here = tt__same_gpu(gpu, s->gpu);
-    const tt__lead lead = {.distance = exactly(s, s->k->values + p->values) + (regime ? 0 : other_regime) +
-                                       (here ? 0 : other_gpu) + (cc ? 0 : other_cc),
+    const tt__lead lead = {.distance = exactly(s, s->k->values + p->values) + regimes * other_regime +
+                                       (here ? 0 : other_gpu) + (gpu->cc == s->gpu->cc ? 0 : other_cc),
                            .winner = f->winners[i],
                            .layer = (tt__layer)w->layer,
                            .here = here};

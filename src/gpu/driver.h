@@ -21,6 +21,7 @@
 #undef cuMemcpyDtoH
 #undef cuMemcpyDtoDAsync
 #undef cuMemHostGetDevicePointer
+#undef cuStreamBeginCapture
 #undef cuStreamDestroy
 #undef cuStreamWaitValue32
 #undef cuEventDestroy
@@ -62,6 +63,14 @@
     X(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (CUstreamCaptureMode * mode))  \
     X(cuStreamWaitValue32, "cuStreamWaitValue32_v2",                                                         \
       (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned flags))                                 \
+    X(cuStreamBeginCapture, "cuStreamBeginCapture_v2", (CUstream stream, CUstreamCaptureMode mode))          \
+    X(cuStreamEndCapture, "cuStreamEndCapture", (CUstream stream, CUgraph * graph))                          \
+    X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags",                                            \
+      (CUgraphExec * exec, CUgraph graph, unsigned long long flags))                                         \
+    X(cuGraphUpload, "cuGraphUpload", (CUgraphExec exec, CUstream stream))                                   \
+    X(cuGraphLaunch, "cuGraphLaunch", (CUgraphExec exec, CUstream stream))                                   \
+    X(cuGraphDestroy, "cuGraphDestroy", (CUgraph graph))                                                     \
+    X(cuGraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec exec))                                          \
     X(cuEventCreate, "cuEventCreate", (CUevent * event, unsigned flags))                                     \
     X(cuEventDestroy, "cuEventDestroy_v2", (CUevent event))                                                  \
     X(cuEventRecord, "cuEventRecord", (CUevent event, CUstream stream))                                      \

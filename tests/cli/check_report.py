@@ -224,7 +224,7 @@ def multiply(store, operations, sizes, trials):
             for i in range(sizes):
                 new = {"old": old, "new": 10_000 + k * sizes + i, "op": 1000 + k, "rows": 4096 + 8 * i}
                 db.execute("INSERT INTO problem SELECT :new, :op, warm, unverified, replace(key, 'rows=4096', 'rows=' || :rows), first, second,"
-                           " moved_bytes * (1 + 0.01 * :rows), 0.0 FROM problem WHERE id = :old", new)
+                           " moved_bytes * (1 + 0.01 * :rows), 0.0, in_graph FROM problem WHERE id = :old", new)
                 db.execute("INSERT INTO value SELECT :new, place, name, iif(name = 'rows', :rows, value) FROM value"
                            " WHERE problem_id = :old", new)
                 for table in ["trial"] * trials + ["winner"]:

@@ -114,7 +114,8 @@ static void about_command_lines(void **state) {
          NULL},
         {"--stale --sizes 64", 2,
          "--stale tunes what \"tune list\" calls stale, on a device: leave sizes and shapes out", NULL},
-        {"prune", 2, "what should be removed? give --stale, --other-gpus, --older-than DAYS, --kernel, --op, --problem, "
+        {"prune", 2,
+         "what should be removed? give --stale, --other-gpus, --older-than DAYS, --kernel, --op, --problem, "
          "--size, --shape or --all (--dry-run only counts)",
          NULL},
         {"export", 2,
@@ -139,7 +140,8 @@ static void about_permutations(void **state) {
         {"--permute 1,0 --dims 4,5 --dtype f64 --align 4", 2,
          "elements of 8 bytes lie at multiples of 8: tensors aligned to 4 cannot be permuted", NULL},
         {"--permute 1,0 --dims 4,5 --op copy", 2,
-         "--permute 1,0: --dims, --dtype, --align and --warm say all of a permutation, so leave sizes, "
+         "--permute 1,0: --dims, --dtype, --align, --warm and --graph say all of a permutation, so leave "
+         "sizes, "
          "layouts "
          "and other operations out",
          NULL},

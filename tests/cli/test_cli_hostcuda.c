@@ -228,8 +228,6 @@ static void test_finals(void **state) {
     run_free(&r);
 }
 
-/* Warm winners are stored separately, and answer warm problems only. Others get the winners that ship with
- * the library. */
 /* Of the second problem fewer configurations were recorded, and there is no copy. What is known of the first
  * problem says nothing about it. */
 static void test_replay_of_two_problems(void **state) {
@@ -263,56 +261,89 @@ static void test_replay_of_two_problems(void **state) {
     run_free(&r);
 }
 
-static void test_warm(void **state) {
-    (void)state;
-    char line[256], db[128];
+/* Winners of a regime are stored separately, and answer problems of this regime only. Others get the winners
+ * that ship with the library. */
+static void stays_apart(const char *name, const char *options, const char *members, const char *words) {
+    static const char *const regimes[] = {"", "--warm", "--graph", "--warm --graph"};
+    char line[384];
     run_result r;
-    snprintf(db, sizeof db, "%s/warm.db", folder);
-    snprintf(line, sizeof line, "--sizes 97 --warm --json --only transpose_tiled --db %s", db);
+    snprintf(line, sizeof line, "--sizes 97 %s --json --only transpose_tiled --db %s/%s.db", options, folder,
+             name);
     run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
-    assert_has(&r, r.out, "\"op\":\"transpose\",\"rows\":97,\"cols\":97,\"batch\":1,\"warm\":1,");
+    assert_has(&r, r.out, members);
     assert_has(&r, r.out, "\"copy_us\":");
     run_free(&r);
-    for (int warm = 0; warm < 2; warm++) {
-        snprintf(line, sizeof line, "best --size 97 %s --json --db %s", warm ? "--warm" : "", db);
+    for (size_t i = 0; i < sizeof regimes / sizeof *regimes; i++) {
+        snprintf(line, sizeof line, "best --size 97 %s --json --db %s/%s.db", regimes[i], folder, name);
         run_tune_faulty(&r, "", line);
         assert_code(&r, 0);
-        assert_int_equal(strstr(r.out, "\"match\":\"exact\"") != NULL, warm);
+        assert_int_equal(strstr(r.out, "\"match\":\"exact\"") != NULL, strcmp(regimes[i], options) == 0);
+        run_free(&r);
+        snprintf(line, sizeof line, "lock --size 97 %s --output %s/%s.lock --db %s/%s.db", regimes[i], folder,
+                 name, folder, name);
+        run_tune_faulty(&r, "", line);
+        assert_int_equal(r.code == 0, strcmp(regimes[i], options) == 0);
         run_free(&r);
     }
     const struct {
         const char *form, *says;
     } lines[] = {
-        /* out as a recording, in again, and replayed */
-        {"check --db %1$s/warm.db", "is whole"},
-        {"export --db %1$s/warm.db --gpu hostcuda --output %1$s/warm.json", ""},
-        {"import %1$s/warm.json --db %1$s/again.db", " 1 winner, "},
-        {"check --db %1$s/again.db", "is whole"},
-        {"best --db %1$s/again.db --gpu hostcuda --size 97 --warm", "exact"},
-        {"show --db %1$s/again.db --gpu hostcuda --size 97 --warm --json", "\"source\":\"imported\""},
-        {"--device replay:%1$s/warm.json --sizes 97 --warm --only transpose_tiled", "replayed"},
-        {"list --db %1$s/again.db", "97x97, warm"},
+        /* out as a recording, in again, merged, and replayed */
+        {"check --db %1$s/%3$s.db", "is whole"},
+        {"export --db %1$s/%3$s.db --gpu hostcuda --output %1$s/%3$s.json", ""},
+        {"import %1$s/%3$s.json --db %1$s/%3$s-again.db", " 1 winner, "},
+        {"check --db %1$s/%3$s-again.db", "is whole"},
+        {"best --db %1$s/%3$s-again.db --gpu hostcuda --size 97 %2$s", "exact"},
+        {"show --db %1$s/%3$s-again.db --gpu hostcuda --size 97 %2$s --json", "\"source\":\"imported\""},
+        {"--device replay:%1$s/%3$s.json --sizes 97 %2$s --only transpose_tiled", "replayed"},
+        {"list --db %1$s/%3$s-again.db", words},
+        {"import %1$s/%3$s.db --db %1$s/%3$s-merged.db", " 1 winner"},
+        {"best --db %1$s/%3$s-merged.db --gpu hostcuda --size 97 %2$s", "exact"},
+        {"report %1$s/%3$s.json", words},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        snprintf(line, sizeof line, lines[i].form, folder);
+        snprintf(line, sizeof line, lines[i].form, folder, options, name);
         run_tune_faulty(&r, "", line);
         assert_code(&r, 0);
         assert_has(&r, r.out, lines[i].says);
         assert_null(strstr(r.out, "\"copy_us\":null")); /* the copy of the same regime was found too */
         run_free(&r);
     }
-    snprintf(line, sizeof line, "list --db %s", db);
+    for (size_t i = 0; i < sizeof regimes / sizeof *regimes; i++)
+        if (strcmp(regimes[i], options) != 0) {
+            snprintf(line, sizeof line, "--device replay:%s/%s.json --sizes 97 %s", folder, name, regimes[i]);
+            run_tune_faulty(&r, "", line);
+            assert_int_equal(r.code, 2);
+            assert_has(&r, r.err, "the recording has no transpose of 97x97");
+            run_free(&r);
+        }
+    snprintf(line, sizeof line, "list --db %s/%s.db", folder, name);
     run_tune_faulty(&r, "", line);
-    assert_has(&r, r.out, "97x97, warm");
+    assert_has(&r, r.out, words);
     run_free(&r);
     setenv("HOSTCUDA_DRIVER_VERSION", "13010", 1);
-    snprintf(line, sizeof line, "--stale --json --effort quick --db %s", db);
+    snprintf(line, sizeof line, "--stale --json --effort quick --db %s/%s.db", folder, name);
     run_tune_faulty(&r, "", line);
     unsetenv("HOSTCUDA_DRIVER_VERSION");
     assert_code(&r, 0);
-    assert_has(&r, r.out, "\"op\":\"transpose\",\"rows\":97,\"cols\":97,\"batch\":1,\"warm\":1,");
+    assert_has(&r, r.out, members);
     run_free(&r);
+}
+
+static void test_warm(void **state) {
+    (void)state;
+    stays_apart("warm", "--warm", "\"op\":\"transpose\",\"rows\":97,\"cols\":97,\"batch\":1,\"warm\":1,",
+                "97x97, warm");
+}
+
+static void test_graph(void **state) {
+    (void)state;
+    stays_apart("graph", "--graph",
+                "\"op\":\"transpose\",\"rows\":97,\"cols\":97,\"batch\":1,\"in_graph\":1,",
+                "97x97, in a graph");
+    stays_apart("both", "--warm --graph", "\"batch\":1,\"warm\":1,\"in_graph\":1,",
+                "97x97, warm, in a graph");
 }
 
 /* Only the named kernels compete, and the stored winner of another template: a worse one must not replace
@@ -453,6 +484,7 @@ int main(void) {
         cmocka_unit_test(test_too_large_for_the_device),
         cmocka_unit_test(test_finals),
         cmocka_unit_test(test_warm),
+        cmocka_unit_test(test_graph),
         cmocka_unit_test(test_only),
         cmocka_unit_test(test_where_arrays_begin),
         cmocka_unit_test(test_cast),

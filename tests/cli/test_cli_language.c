@@ -100,6 +100,54 @@ static const char heat[] =
     "    *ok = 1;\n"
     "}\n";
 
+/* Launches in a graph: several kernels, one of them repeated, between buffers that need no restoring. */
+static const char smooth[] =
+    "//@ kernel    start\n"
+    "//@ problem   n 300\n"
+    "//@ problem   steps 4\n"
+    "//@ buffer    x f32 n in\n"
+    "//@ buffer    a f32 n out\n"
+    "//@ buffer    b f32 n scratch\n"
+    "//@ param     BLOCK 32 64\n"
+    "//@ block     BLOCK\n"
+    "//@ grid      ceil_div(n, BLOCK)\n"
+    "//@ args      a, x, i32 n\n"
+    "//@ kernel    step\n"
+    "//@ block     BLOCK\n"
+    "//@ grid      ceil_div(n, BLOCK)\n"
+    "//@ args      b, a, i32 n\n"
+    "//@ repeat    steps\n"
+    "//@ swap      a b\n"
+    "//@ default   BLOCK=32\n"
+    "//@ reference whole\n"
+    "//@ block     32\n"
+    "//@ grid      1\n"
+    "//@ args      a, x, i32 n, i32 steps\n"
+    "extern \"C\" __global__ void start(float *a, const float *x, int n) {\n"
+    "    const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+    "    if (i < n)\n"
+    "        a[i] = x[i];\n"
+    "}\n"
+    "extern \"C\" __global__ void step(float *b, const float *a, int n) {\n"
+    "    const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+    "    if (i < n)\n"
+    "        b[i] = a[i] + 1;\n"
+    "}\n"
+    "extern \"C\" __global__ void whole(float *a, const float *x, int n, int steps) {\n"
+    "    for (int i = threadIdx.x; i < n; i += 32) {\n"
+    "        a[i] = x[i];\n"
+    "        for (int s = 0; s < steps; s++)\n"
+    "            a[i] = a[i] + 1;\n"
+    "    }\n"
+    "}\n";
+
+static void test_graphs(void **state) {
+    (void)state;
+    expect(0, "n=300, steps=4, in a graph", smooth, "in_graph");
+    expect(0, "n=300, steps=4, warm, in a graph", smooth, "warm,in_graph");
+    expect(1, "a is `inout`, so it is restored before each launch", heat, "in_graph");
+}
+
 static void test_pipelines(void **state) {
     (void)state;
     static const char *const problems[] = {"n=1000,steps=5", "n=333,steps=1", "n=500,steps=62"};
@@ -518,6 +566,7 @@ int main(void) {
         cmocka_unit_test(test_structs_by_value),
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_says_what_is_not_for_it),
+        cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_pipelines),
         cmocka_unit_test(test_refuses),
     };

@@ -422,6 +422,11 @@ static void refuses_what_is_no_candidate(void **state) {
     assert_code(&r, 2);
     assert_has(&r, r.err, "which files?");
     run_free(&r);
+    fault_tune(&r, "", "judge %s %s --problem n=64,in_graph", fault_path("right.cu"), fault_path("right.cu"));
+    assert_code(&r, 2);
+    assert_has(&r, r.err,
+               "--problem n=64,in_graph: a judge looks at separate launches, so leave in_graph out");
+    run_free(&r);
     fault_tune(&r, "", "judge %s %s", fault_path("right.cu"), fault_path("none.cu"));
     assert_code(&r, 2);
     assert_has(&r, r.err, "none.cu: No such file");

@@ -148,6 +148,13 @@ EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g, unsigne
     return CUDA_SUCCESS;
 }
 
+/* It would make the first launch faster. */
+EXPORT CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+    ENTER(NEEDS_CONTEXT);
+    REQUIRE(exec && hostcuda_is_stream(stream), CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE(exec && hostcuda_is_stream(stream), CUDA_ERROR_INVALID_VALUE);

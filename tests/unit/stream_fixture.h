@@ -20,7 +20,8 @@ static const CUdeviceptr memory = UINT64_C(1) << 40;
 #define AT(n) ((void *)(uintptr_t)(n))
 
 /* One letter for each call that uses the stream: W writer (a kernel), K kernel, P the checker's
- * that spreads one slot to the others, C copy, E event, G gate, S synchronize. */
+ * that spreads one slot to the others, C copy, E event, G gate, S synchronize, Q the
+ * launch of a graph. */
 static struct {
     char calls[LOG_MAX];
     size_t n, n_events, n_arrays, available;
@@ -33,6 +34,9 @@ static struct {
     size_t n_kernels, us;     /* launched since `open`: the first takes 1 us, the next 2, and so on */
     size_t event_us[LOG_MAX]; /* when it was recorded last */
     long long n_words[LOG_MAX], step, n_slots; /* of a writer; of P */
+    bool captures;                             /* a kernel in a graph takes 10 us */
+    size_t captured_us, n_captured, n_graphs, graph_us[LOG_MAX];
+    size_t refuses_graph; /* from 1; 0: none */
 } seen;
 
 static void saw(char call) {
@@ -45,14 +49,14 @@ static CUresult launch(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, uns
     (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz;
     (void)shared_bytes, (void)stream, (void)extra;
     bool is_kernel = (uintptr_t)fn == 'K';
-    if (seen.has_gate)
+    if (seen.has_gate && !seen.captures)
         assert_int_equal(seen.gate, 0);
     if (is_kernel) {
         seen.src[seen.n] = *(CUdeviceptr *)args[0];
         seen.dst[seen.n] = *(CUdeviceptr *)args[1];
         if (++seen.n_kernels == seen.fails_at)
             return CUDA_ERROR_INVALID_VALUE;
-        seen.us += seen.n_kernels;
+        seen.us += seen.captures ? 10 : seen.n_kernels;
     } else if (seen.refuses_writers) {
         return CUDA_ERROR_INVALID_VALUE;
     } else {
@@ -153,6 +157,60 @@ static CUresult event_record(CUevent event, CUstream stream) {
     return CUDA_SUCCESS;
 }
 
+static CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode) {
+    (void)stream;
+    assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_RELAXED);
+    assert_false(seen.captures);
+    seen.captures = true;
+    seen.captured_us = seen.us;
+    return CUDA_SUCCESS;
+}
+
+static CUresult end_capture(CUstream stream, CUgraph *graph) {
+    (void)stream;
+    assert_true(seen.captures);
+    seen.captures = false;
+    seen.captured_us = seen.us - seen.captured_us;
+    seen.n_captured++;
+    *graph = AT(1);
+    return CUDA_SUCCESS;
+}
+
+static CUresult instantiate(CUgraphExec *exec, CUgraph graph, unsigned long long flags) {
+    (void)flags;
+    assert_ptr_equal(graph, AT(1));
+    seen.graph_us[seen.n_graphs] = seen.captured_us;
+    *exec = AT(++seen.n_graphs);
+    return CUDA_SUCCESS;
+}
+
+static CUresult upload(CUgraphExec exec, CUstream stream) {
+    (void)stream;
+    assert_true(exec != NULL);
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch_graph(CUgraphExec exec, CUstream stream) {
+    (void)stream;
+    if (seen.refuses_graph && exec == AT(seen.refuses_graph))
+        return CUDA_ERROR_INVALID_VALUE;
+    seen.us += seen.graph_us[(uintptr_t)exec - 1];
+    saw('Q');
+    return CUDA_SUCCESS;
+}
+
+static CUresult destroy_graph(CUgraph graph) {
+    assert_ptr_equal(graph, AT(1));
+    seen.n_captured--;
+    return CUDA_SUCCESS;
+}
+
+static CUresult destroy_exec(CUgraphExec exec) {
+    assert_true(exec != NULL);
+    seen.n_graphs--;
+    return CUDA_SUCCESS;
+}
+
 static CUresult elapsed(float *ms, CUevent start, CUevent end) {
     *ms = (float)(seen.event_us[(uintptr_t)end] - seen.event_us[(uintptr_t)start]) * 1e-3f;
     return CUDA_SUCCESS;
@@ -171,7 +229,14 @@ static const tt__driver driver = {.cuLaunchKernel = launch,
                                   .cuEventCreate = event_create,
                                   .cuEventDestroy = event_destroy,
                                   .cuEventRecord = event_record,
-                                  .cuEventElapsedTime = elapsed};
+                                  .cuEventElapsedTime = elapsed,
+                                  .cuStreamBeginCapture = begin_capture,
+                                  .cuStreamEndCapture = end_capture,
+                                  .cuGraphInstantiateWithFlags = instantiate,
+                                  .cuGraphUpload = upload,
+                                  .cuGraphLaunch = launch_graph,
+                                  .cuGraphDestroy = destroy_graph,
+                                  .cuGraphExecDestroy = destroy_exec};
 static const tt__gpu gpu = {.l2_bytes = L2_BYTES};
 
 #endif

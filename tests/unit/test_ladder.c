@@ -133,7 +133,8 @@ static void far_and_farther(void **state) {
 static void a_rule_answers_what_was_not_measured(void **state) {
     (void)state;
     const char *user = in_dir("user.db");
-    tt__problem asked = MATRIX(.rows = 1764, .cols = 1008, .elem_size = 2), near = asked;
+    tt__problem asked = MATRIX(.rows = 1764, .cols = 1008, .elem_size = 2),
+                near = MATRIX(.rows = 1772, .cols = 1008, .elem_size = 2);
     assert_true(tt__n_shipped_rules > 0);
     const tt__gpu *h200 = &tt__shipped_rules[0].gpu;
     tt_ctx *ctx = ctx_of(user, h200->name);
@@ -151,13 +152,31 @@ static void a_rule_answers_what_was_not_measured(void **state) {
     assert_int_equal(choice.match, TT_MATCH_OTHER_GPU);
     asked.warm = true; /* no rule is for it */
     assert_int_not_equal(best(ctx, &asked).match, TT_MATCH_RULE);
+    asked.warm = false;
+    asked.in_graph = true; /* a rule of separate launches is better than a winner of anything */
+    assert_int_equal(best(ctx, &asked).match, TT_MATCH_RULE);
     tt_close(&ctx);
-    tt__problem_set(&near, "rows", 1765);
-    tt__problem_set(&near, "ldd", 1765);
     crown_in(user, &h800, &near, NULL, small_config, 50);
     ctx = ctx_of(user, h800.name);
-    asked.warm = false;
+    asked.in_graph = false;
     assert_int_equal(best(ctx, &asked).match, TT_MATCH_NEAREST);
+    asked.in_graph = true; /* a near winner of separate launches is none in a graph */
+    assert_int_equal(best(ctx, &asked).match, TT_MATCH_OTHER_GPU);
+    asked = near;
+    asked.in_graph = true;
+    choice = best(ctx, &asked);
+    assert_int_equal(choice.match, TT_MATCH_DEFAULT);
+    assert_non_null(strstr(choice.why, ", in separate launches"));
+    assert_string_equal(choice.config, small_config);
+    tt_close(&ctx);
+    static const char other_config[] = "TILE_DIM=32 BLOCK_ROWS=8 PAD=1 UNROLL=1 ORDER=0";
+    crown_in(user, &h800, &asked, NULL, other_config, 50);
+    ctx = ctx_of(user, h800.name);
+    choice = best(ctx, &asked);
+    assert_int_equal(choice.match, TT_MATCH_EXACT);
+    assert_string_equal(choice.config, other_config);
+    asked.in_graph = false;
+    assert_string_equal(best(ctx, &asked).config, small_config);
     tt_close(&ctx);
 }
 

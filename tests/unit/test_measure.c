@@ -55,6 +55,71 @@ static void test_offsets(void **state) {
     close(&b);
 }
 
+/* Makes a graph of the thing in a pool of problems in graphs, and times it. Returns its number of launches.
+ */
+static int measure_graph(bench *b, bool warm, tt__launch_graph *graph, CUresult *failed) {
+    open(b, "transpose", TT__OUT, warm);
+    b->pool.in_graph = true;
+    b->things[0].graph = graph;
+    assert_int_equal(tt__pool_time(&b->pool, b->things, 1, false, b->us, failed), TT_OK);
+    return graph->n;
+}
+
+/* A sample is a graph of launches, each in the next slot if they are cold. It is made once. */
+static void test_graph(void **state) {
+    (void)state;
+    for (int warm = 0; warm < 2; warm++) {
+        bench b;
+        tt__launch_graph graph = {0};
+        CUresult failed;
+        char expected[LOG_MAX];
+        const char *lone = warm ? "GEKEEKES" : "GWEKES", *timed = warm ? "SGEQEEQES" : "SGWEQES";
+        seen.has_gate = true;
+        const int n = measure_graph(&b, warm, &graph, &failed);
+        assert_int_equal(failed, CUDA_SUCCESS);
+        assert_int_equal(n, 64);
+        /* one launch by itself; the capture; then the graph is timed */
+        snprintf(expected, sizeof expected, "%s%.*s%s", lone, n,
+                 "KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK", timed);
+        assert_string_equal(seen.calls, expected);
+        assert_float_equal(b.us[0], 10, 1e-3);
+        for (size_t i = 0; i < (size_t)n; i++)
+            assert_int_equal(seen.src[strlen(lone) + i],
+                             memory + b.pool.slots_at + i % b.pool.slots.n * b.pool.slots.stride);
+        assert_true(warm ? b.pool.slots.n == 1 : b.pool.slots.n > 20);
+        measure(&b, 1);
+        assert_string_equal(seen.calls, timed + 1);
+        tt__launch_graph_free(&graph, &driver);
+        assert_int_equal(seen.n_graphs + seen.n_captured, 0);
+        close(&b);
+    }
+}
+
+/* A graph of slow launches is short. One that the driver refuses fails the launch, and the capture ends. */
+static void test_graph_of_few(void **state) {
+    (void)state;
+    bench b;
+    tt__launch_graph graph = {0};
+    CUresult failed;
+    open(&b, "transpose", TT__OUT, false);
+    b.pool.in_graph = true;
+    b.things[0].graph = &graph;
+    seen.n_kernels = 499; /* the next one takes 500 us */
+    assert_int_equal(tt__pool_time(&b.pool, b.things, 1, false, b.us, &failed), TT_OK);
+    assert_int_equal(failed, CUDA_SUCCESS);
+    assert_int_equal(graph.n, 3);
+    assert_float_equal(b.us[0], 10, 1e-3);
+    tt__launch_graph_free(&graph, &driver);
+    seen.n_kernels = 0;
+    seen.fails_at = 5;
+    assert_int_equal(tt__pool_time(&b.pool, b.things, 1, false, b.us, &failed), TT_OK);
+    assert_int_equal(failed, CUDA_ERROR_INVALID_VALUE);
+    assert_false(seen.captures);
+    assert_null(graph.exec);
+    assert_int_equal(seen.n_graphs + seen.n_captured, 0);
+    close(&b);
+}
+
 /* The first of a train runs before it is timed, and all on the same buffers. */
 static void test_warm(void **state) {
     (void)state;
@@ -221,8 +286,8 @@ static void test_enqueued(void **state) {
     close(&b);
 }
 
-/* The driver has room for so many launches in its queue. If the stream waited for its gate, a launch with more
- * would wait for room that never comes. */
+/* The driver has room for so many launches in its queue. If the stream waited for its gate, a launch with
+ * more would wait for room that never comes. */
 static void test_loops_need_no_gate(void **state) {
     (void)state;
     static const int counts[] = {512, 513, 4096};
@@ -239,9 +304,16 @@ static void test_loops_need_no_gate(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cold),   cmocka_unit_test(test_offsets),  cmocka_unit_test(test_warm),
-        cmocka_unit_test(test_renews), cmocka_unit_test(test_copies),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_passes), cmocka_unit_test(test_enqueued),
+        cmocka_unit_test(test_cold),
+        cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_warm),
+        cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_graph_of_few),
+        cmocka_unit_test(test_renews),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_enqueued),
         cmocka_unit_test(test_loops_need_no_gate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

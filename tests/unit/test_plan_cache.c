@@ -174,7 +174,7 @@ static void every_field_counts(void **state) {
     tt__matrix_key(&keys[n++], &p, 2, 16);
     tt__matrix_key(&keys[n++], &p, 1, 8);
     int64_t *const wide[] = {&p.rows, &p.cols, &p.lds, &p.ldd, &p.batch, &p.src_stride, &p.dst_stride};
-    int *const narrow[] = {&p.elem_size, &p.align, &p.in_place, &p.warm};
+    int *const narrow[] = {&p.elem_size, &p.align, &p.in_place, &p.warm, &p.in_graph};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
         *wide[i] += 128;
         tt__matrix_key(&keys[n++], &p, 1, 16);
@@ -231,6 +231,7 @@ static void a_full_key_is_its_own(void **state) {
          .align = 4,
          .src_stride = 5000},
         {.size = sizeof(tt_problem), .rows = 8, .cols = 8, .in_place = 1, .warm = 1},
+        {.size = sizeof(tt_problem), .rows = 8, .cols = 8, .in_graph = 1},
     };
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         tt__problem p, again;

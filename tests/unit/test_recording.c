@@ -80,7 +80,7 @@ static void keeps_everything(void **state) {
     tt__problem odd = matrix("transpose", (int64_t[]){100, 33, 16, 40, 128, 3, 4000, 5000, 8}),
                 copy = copy_of(40000);
     tt__problem own = saxpy('e', TT__TYPE_BF16, 77), solo = {.op = "solo", .text = "f00d"};
-    own.warm = own.unverified = true;
+    own.warm = own.in_graph = own.unverified = true;
     tt__trial t = good(50.1234), many = good(12), bad[TT__TRIAL_STATUS_COUNT];
     many.n_samples = TT__SAMPLES_MAX;
     many.compile_ms = 0;

@@ -105,7 +105,9 @@ static void near_problems_decide(void **state) {
     int order[TT__RULE_CHOICES_MAX];
     tt__problem p = square(350);
     assert_false(tt__rule_is_for(r, &p));
-    p.warm = true;
+    p.warm = p.in_graph = true;
+    assert_false(tt__rule_is_for(r, &p));
+    p.in_graph = false;
     assert_true(tt__rule_is_for(r, &p));
     assert_int_equal(tt__rule_order(order, r, &p), 3);
     assert_int_equal(order[0], 1);

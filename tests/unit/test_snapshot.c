@@ -119,12 +119,12 @@ static void change(tt__problem *p, const char *const *names, int64_t number) {
 /* Distances as docs/store.md has them; that of the very same is 0. */
 static void each_dimension_counts(void **state) {
     (void)state;
-    tt__problem p = square(1024), other[10];
+    tt__problem p = square(1024), other[12];
     const struct {
         double near, anything; /* -1: not looked at */
-    } expected[] = {{1, 1},       {2, 2},  {2, 2},  {1, 1},   {0.25, 0.25},
-                    {0.25, 0.25}, {-1, 2}, {-1, 1}, {-1, -1}, {0, 0}};
-    for (size_t i = 0; i < 10; i++)
+    } expected[] = {{1, 1},  {2, 2},  {2, 2},   {1, 1}, {0.25, 0.25}, {0.25, 0.25},
+                    {-1, 2}, {-1, 1}, {-1, -1}, {0, 0}, {-1, 1},      {-1, 2}};
+    for (size_t i = 0; i < 12; i++)
         other[i] = p;
     change(&other[0], (const char *[]){"rows", "ldd", NULL}, 512);
     change(&other[1], (const char *[]){"cols", "lds", NULL}, 4096);
@@ -135,8 +135,10 @@ static void each_dimension_counts(void **state) {
     change(&other[6], (const char *[]){"elem_size", NULL}, 1);
     other[7].warm = true;
     strcpy(other[8].op, "transpose_in_place");
+    other[10].in_graph = true;
+    other[11].warm = other[11].in_graph = true;
     tt__gpu here = a_gpu("here", 80);
-    for (size_t i = 0; i < 10; i++)
+    for (size_t i = 0; i < 12; i++)
         for (int anything = 0; anything < 2; anything++) {
             double got = distance(&here, &other[i], &p, anything, 64),
                    want = anything ? expected[i].anything : expected[i].near;

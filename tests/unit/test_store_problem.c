@@ -43,6 +43,7 @@ static void lists_all(void **state) {
     tt__problem problems[] = {square(4096), square(8), square(16), saxpy('a', TT__TYPE_F32, 32),
                               copy_of(1024)};
     problems[2].warm = true;
+    problems[3].in_graph = true;
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         tt__winner w = a_winner((double)i + 1);
         assert_ok(tt__store_problem(s, &problems[i], &id.problem));
@@ -66,9 +67,9 @@ static void lists_all(void **state) {
 static void tells_problems_apart(void **state) {
     (void)state;
     tt__store *s = must_open(":memory:");
-    tt__problem p[9];
-    int64_t id[9], again;
-    for (int i = 0; i < 9; i++)
+    tt__problem p[11];
+    int64_t id[11], again;
+    for (int i = 0; i < 11; i++)
         p[i] = saxpy('a', TT__TYPE_F32, 4096);
     p[1].warm = true;
     p[2].unverified = true;
@@ -78,11 +79,13 @@ static void tells_problems_apart(void **state) {
     p[6].n = 1;
     p[7].n = 0;
     strcpy(p[8].op, "sum");
-    for (int i = 0; i < 9; i++) {
+    p[9].in_graph = true;
+    p[10].warm = p[10].in_graph = true;
+    for (int i = 0; i < 11; i++) {
         assert_ok(tt__store_problem(s, &p[i], &id[i]));
         assert_int_equal(id[i], i + 1);
     }
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 11; i++) {
         assert_ok(tt__store_known_problem(s, &p[i], &again));
         assert_int_equal(again, id[i]);
     }

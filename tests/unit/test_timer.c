@@ -24,83 +24,6 @@ static struct {
     int failed;
 } now;
 
-/* ---- Graphs: Q is the launch of one. dlopen and dlsym are replaced, because graph functions are looked up
- * by name */
-
-static struct {
-    size_t captured_us, us[N], n; /* of the current capture; of each graph */
-    bool refuses;
-} graphs;
-
-static CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode) {
-    (void)stream, (void)mode;
-    graphs.captured_us = seen.us;
-    return CUDA_SUCCESS;
-}
-
-static CUresult end_capture(CUstream stream, CUgraph *out) {
-    (void)stream;
-    graphs.captured_us = seen.us - graphs.captured_us;
-    *out = AT(1);
-    return CUDA_SUCCESS;
-}
-
-static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags) {
-    (void)graph, (void)flags;
-    graphs.us[graphs.n] = graphs.captured_us;
-    *out = AT(++graphs.n);
-    return CUDA_SUCCESS;
-}
-
-static CUresult launch_graph(CUgraphExec exec, CUstream stream) {
-    (void)stream;
-    if (graphs.refuses && exec == AT(2))
-        return CUDA_ERROR_INVALID_VALUE;
-    seen.us += graphs.us[(uintptr_t)exec - 1];
-    saw('Q');
-    return CUDA_SUCCESS;
-}
-
-static CUresult destroy_graph(CUgraph graph) {
-    assert_ptr_equal(graph, AT(1));
-    return CUDA_SUCCESS;
-}
-
-static CUresult destroy_exec(CUgraphExec exec) {
-    assert_true(exec != NULL);
-    graphs.n--;
-    return CUDA_SUCCESS;
-}
-
-void *__wrap_dlopen(const char *name, int flags);
-void *__wrap_dlsym(void *lib, const char *name);
-
-void *__wrap_dlopen(const char *name, int flags) {
-    (void)flags;
-    assert_string_equal(name, "libcuda.so.1");
-    return AT(9);
-}
-
-void *__wrap_dlsym(void *lib, const char *name) {
-    const struct {
-        const char *name;
-        void (*function)(void);
-    } all[] = {{"cuStreamBeginCapture_v2", (void (*)(void))begin_capture},
-               {"cuStreamEndCapture", (void (*)(void))end_capture},
-               {"cuGraphInstantiateWithFlags", (void (*)(void))instantiate},
-               {"cuGraphLaunch", (void (*)(void))launch_graph},
-               {"cuGraphDestroy", (void (*)(void))destroy_graph},
-               {"cuGraphExecDestroy", (void (*)(void))destroy_exec}};
-    assert_ptr_equal(lib, AT(9));
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(all[i].name, name) == 0)
-            return AT(all[i].function);
-    fail_msg("%s", name);
-    return NULL;
-}
-
-/* ---- The rest ------------------------------------------------------------------------------------------ */
-
 static tt_status fire(const void *self, CUdeviceptr dst, CUdeviceptr src, CUstream stream) {
     (void)stream;
     fake *f = (fake *)self;
@@ -120,7 +43,6 @@ static void begin(bool has_gate, uint64_t l2_bytes, bool warm) {
     c.public.rows = c.public.cols = SIDE;
     memset(&seen, 0, sizeof seen);
     memset(&now, 0, sizeof now);
-    memset(&graphs, 0, sizeof graphs);
     seen.has_gate = has_gate;
     seen.available = (size_t)1 << 30;
     now.b = (bench){.cu = &driver, .stream = AT(5)};
@@ -142,7 +64,7 @@ static void end(void) {
     bench_timer_close(&now.b.timer);
     assert_int_equal(seen.n_events, 0);
     assert_int_equal(seen.n_arrays, 0);
-    assert_int_equal(graphs.n, 0);
+    assert_int_equal(seen.n_graphs + seen.n_captured, 0);
 }
 
 static tt_status run(int n, bench_regime regime) {
@@ -211,14 +133,14 @@ static void test_graphs(void **state) {
         memset(first, 'K', 2 * OF_A_GRAPH + 1);
         first[OF_A_GRAPH] = 'Q';
         begin(true, L2_BYTES, warm);
-        assert_int_equal(bench_launches(now.b.timer, regime), OF_A_GRAPH);
+        assert_int_equal(bench_launches(regime), OF_A_GRAPH);
         assert_int_equal(run(2, regime), TT_OK);
         expect(strcat(first, "QS"), warm ? "GEQEEQESGEQEEQES" : "GWEQESGWEQES");
         expect_times(2);
         for (size_t i = 1; i < OF_A_GRAPH; i++)
             assert_int_equal(seen.src[i] == seen.src[i - 1], warm);
         seen.n = 0;
-        graphs.refuses = true;
+        seen.refuses_graph = 2;
         assert_int_equal(run(2, regime), TT_OK);
         assert_int_equal(now.failed, 1);
         end();

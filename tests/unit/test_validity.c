@@ -27,6 +27,7 @@ static const struct {
     INPUT(problem.op, A_TEXT),
     INPUT(problem.text, A_TEXT),
     INPUT(problem.warm, A_FLAG),
+    INPUT(problem.in_graph, A_FLAG),
     INPUT(problem.unverified, A_FLAG),
     INPUT(problem.n, AN_INT),
     INPUT(problem.settings[0].name, A_TEXT),

@@ -70,6 +70,9 @@ static const struct {
     {"n=4/2", "n is 4/2: it must be a whole number of at least 1", 0},
     {"/warm", "found '/warm' in a problem of scale, expected NAME=VALUE", 0},
     {"-", "n=1000,half=500,T=f32", 4},
+    {"in_graph", "n=1000,half=500,T=f32", 4},
+    {"n=8 warm,in_graph", "n=8,half=4,T=f32", 4},
+    {"in_graphs", "found 'in_graphs' in a problem of scale, expected NAME=VALUE", 0},
 };
 
 static tt_status read_problem(tt__problem *p, const tt__template *t, const char *text) {
@@ -95,10 +98,12 @@ static void reads_problems(void **state) {
             assert_int_equal(tt__problem_align(&p), 16);
             assert_false(p.unverified);
             assert_int_equal(p.warm, problems[i].text && strstr(problems[i].text, "warm") != NULL);
+            assert_int_equal(p.in_graph, problems[i].text && strstr(problems[i].text, "in_graph") != NULL);
             /* Apart from the regime, the problem's words in a message are its text, too. */
             char text[TT__PROBLEM_TEXT_MAX];
             assert_int_equal(read_problem(&again, t, tt__problem_text(text, &p)), TT_OK);
             again.warm = p.warm;
+            again.in_graph = p.in_graph;
             assert_true(tt__problem_same(&again, &p));
         }
         tt__str_free(&settings);

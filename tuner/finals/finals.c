@@ -35,6 +35,7 @@
 #include "base/clock.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
+#include "tuner/measure/measure.h"
 #include "tuner/measure/noise.h"
 #include "tuner/search/search.h"
 
@@ -342,7 +343,7 @@ static double n_fitting(const tt__search *search, const tt__finals *f) {
     const double left_s = fmax(search->limits.deadline_s - tt__now_s(), brief_s);
     double lap_us = 0;
     for (size_t k = 0; k < f->n_now; k++)
-        lap_us += screened_us(&f->entrants[f->now[k]]);
+        lap_us += tt__sample_us(screened_us(&f->entrants[f->now[k]]), search->problem.in_graph);
     return left_s / (lap_us * 1e-6) - tt__rounds_if_one_stage.loads - 1;
 }
 

@@ -26,6 +26,9 @@ tt_status tt__energy_measure(const tt__session *s, const tt__search *search, con
     double lap_us = 0;
     if (s->opts->replay)
         return tt__fail(TT_E_UNSUPPORTED, "a recording has no energies: measure them on such a GPU");
+    if (search->problem.in_graph)
+        return tt__fail(TT_E_UNSUPPORTED,
+                        "they are measured in separate launches, and the problem is in a graph");
     for (size_t i = 0; i < n; i++)
         lap_us += trials[i].time_us;
     if (*s->gpu.mig)

@@ -105,6 +105,7 @@ static void lay_out(tt__bench_pool *pool, const tt__workload *w, const tt__gpu *
         touched += round_up((size_t)tt__array_bytes(a) + SHIFT_MAX);
     }
     pool->warm = w->warm;
+    pool->in_graph = w->in_graph;
     pool->slots = tt__slots_for(touched, gpu, w->warm, room);
     if (w->copy_bytes)
         pool->copies = tt__slots_for(2 * round_up((size_t)w->copy_bytes + SHIFT_MAX), gpu, w->warm, 0);
@@ -154,8 +155,9 @@ tt_status tt__pool_open(tt__bench_pool *pool, tt__verifier *verifier, const tt__
     size_t available, total;
     *pool = (tt__bench_pool){.cu = cu, .stream = verifier->stream, .verifier = verifier};
     TT_TRY(tt__cu_check(cu->cuMemGetInfo(&available, &total), "cuMemGetInfo"));
-    for (int i = 0; i < verifier->work.n && !verifier->work.moves; i++)
-        pool->renews |= verifier->work.arrays[i].direction == TT__INOUT;
+    for (int i = 0; i < verifier->work.n; i++)
+        pool->in_place |= verifier->work.arrays[i].direction == TT__INOUT;
+    pool->renews = pool->in_place && !verifier->work.moves;
     tt_status status;
     TT_GOTO(allocate(pool, gpu, available / 2)); /* leave memory for other processes */
     for (int i = 0; i < 2 * TT__TRAIN_MAX; i++)
@@ -306,22 +308,30 @@ static CUresult launch(tt__bench_pool *pool, const tt__timed *thing, const opera
                           : tt__kernel_launch(thing->kernel, pool->cu, thing->launch, o->at, pool->stream);
 }
 
+static bool has_graph(const tt__timed *thing) {
+    return thing->graph && thing->graph->exec;
+}
+
 static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     operands o;
-    CUresult r = prepare(&o, pool, thing);
+    CUresult r = has_graph(thing) ? flush(pool) : prepare(&o, pool, thing);
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i], pool->stream);
     if (r == CUDA_SUCCESS)
-        r = launch(pool, thing, &o);
+        r = has_graph(thing) ? pool->cu->cuGraphLaunch(thing->graph->exec, pool->stream)
+                             : launch(pool, thing, &o);
     if (r == CUDA_SUCCESS)
         r = pool->cu->cuEventRecord(pool->events[2 * i + 1], pool->stream);
     return r;
 }
 
-/* Queue entries of one launch in a train: its kernels, and the copies that restore its buffers. */
+/* Queue entries of one launch in a train: its kernels, and the copies that restore its buffers. A graph
+ * counts as many as it has launches. */
 static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
     const tt__workload *w = &pool->verifier->work;
     int n = thing->enqueue ? thing->n_enqueued : 0;
+    if (has_graph(thing))
+        return thing->graph->n;
     for (int i = 0; i < (thing->enqueue ? 0 : thing->launch->n_passes); i++)
         n += thing->launch->passes[i].off ? 0 : 1 + thing->launch->passes[i].repeats;
     for (int i = 0; i < w->n && pool->renews && !is_apart(pool, thing); i++)
@@ -367,8 +377,74 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
         float ms;
         TT_TRY(tt__cu_check(cu->cuEventElapsedTime(&ms, pool->events[2 * i], pool->events[2 * i + 1]),
                             "cuEventElapsedTime"));
-        us[i] = ms * 1e3f;
+        us[i] = ms * 1e3f / (float)(has_graph(&things[i]) ? things[i].graph->n : 1);
     }
+    return TT_OK;
+}
+
+/* ---- Graphs -------------------------------------------------------------------------------------------- */
+
+/* A graph takes about so long, but has no more launches than programs usually have. */
+enum { GRAPH_LEAST = 2, GRAPH_MOST = 64 };
+static const double graph_us = 2000;
+
+static int launches_in_graph(double launch_us) {
+    const double fit = graph_us / (launch_us + 1);
+    return fit > GRAPH_MOST ? GRAPH_MOST : fit < GRAPH_LEAST ? GRAPH_LEAST : (int)fit;
+}
+
+double tt__sample_us(double launch_us, bool in_graph) {
+    return launch_us * (in_graph ? launches_in_graph(launch_us) : 1);
+}
+
+void tt__launch_graph_free(tt__launch_graph *graph, const tt__driver *cu) {
+    if (graph->exec)
+        cu->cuGraphExecDestroy(graph->exec);
+    *graph = (tt__launch_graph){0};
+}
+
+/* Ends the capture whatever happens, or the stream stays unusable. All graphs use the same slots, from the
+ * first one on. */
+static CUresult capture(tt__bench_pool *pool, const tt__timed *thing, int n, CUgraph *out) {
+    const tt__driver *cu = pool->cu;
+    operands o;
+    pool->slots.next = pool->copies.next = 0;
+    pool->stays = false;
+    CUresult r = cu->cuStreamBeginCapture(pool->stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (r != CUDA_SUCCESS)
+        return r;
+    for (int i = 0; i < n && r == CUDA_SUCCESS; i++) {
+        choose_operands(&o, pool, thing);
+        r = launch(pool, thing, &o);
+    }
+    const CUresult ended = cu->cuStreamEndCapture(pool->stream, out);
+    pool->slots.next = pool->copies.next = 0;
+    return r == CUDA_SUCCESS ? ended : r;
+}
+
+/* Makes the graph of a thing, and uploads it, so that its first launch does not take longer. */
+static tt_status make_graph(tt__bench_pool *pool, const tt__timed *thing, CUresult *failed) {
+    const tt__driver *cu = pool->cu;
+    CUgraph graph = NULL;
+    float us;
+    TT_TRY(time_few(pool, thing, 1, &us, failed));
+    if (*failed != CUDA_SUCCESS)
+        return TT_OK;
+    thing->graph->n = launches_in_graph((double)us);
+    *failed = capture(pool, thing, thing->graph->n, &graph);
+    if (*failed == CUDA_SUCCESS)
+        *failed = cu->cuGraphInstantiateWithFlags(&thing->graph->exec, graph, 0);
+    if (graph)
+        cu->cuGraphDestroy(graph);
+    if (*failed == CUDA_SUCCESS)
+        *failed = cu->cuGraphUpload(thing->graph->exec, pool->stream);
+    return tt__cu_check(cu->cuStreamSynchronize(pool->stream), "a graph of launches");
+}
+
+static tt_status make_graphs(tt__bench_pool *pool, const tt__timed *things, int n, CUresult *failed) {
+    for (int i = 0; i < n && pool->in_graph && *failed == CUDA_SUCCESS; i++)
+        if (things[i].graph && !things[i].graph->exec)
+            TT_TRY(make_graph(pool, &things[i], failed));
     return TT_OK;
 }
 
@@ -388,6 +464,7 @@ static int at_once(const tt__bench_pool *pool, const tt__timed *things, int n) {
 tt_status tt__pool_time(tt__bench_pool *pool, const tt__timed *things, int n, bool together, float *us,
                         CUresult *failed) {
     *failed = CUDA_SUCCESS;
+    TT_TRY(make_graphs(pool, things, n, failed));
     pool->stays = together && pool->slots.are_places;
     for (int i = 0, few; i < n && *failed == CUDA_SUCCESS; i += few) {
         few = at_once(pool, things + i, n - i);
@@ -488,7 +565,7 @@ tt_status tt__pool_guarded(const tt__bench_pool *pool, bool *kept) {
 
 tt_status tt__pool_strict(tt__bench_pool *pool, bool strict) {
     CUresult r = CUDA_SUCCESS;
-    pool->strict = strict && !pool->warm && pool->verifier->key;
+    pool->strict = strict && !pool->warm && !pool->in_graph && pool->verifier->key;
     if (pool->strict)
         TT_TRY(tt__pool_guard(pool));
     if (pool->strict)
@@ -499,9 +576,13 @@ tt_status tt__pool_strict(tt__bench_pool *pool, bool strict) {
 }
 
 tt_status tt__pool_verify(tt__bench_pool *pool, const tt__timed *thing, tt__trial *trial) {
-    const size_t slot = pool->slots.next;
     tt__verifier *v = pool->verifier;
     CUresult r = CUDA_SUCCESS;
+    /* A graph begins with the first slot. In place, many launches do not leave what one does. */
+    const bool as_graph = has_graph(thing) && !pool->in_place;
+    if (as_graph)
+        pool->slots.next = 0;
+    const size_t slot = pool->slots.next;
     if (v->key) /* what an earlier kernel did to its inputs is not this one's fault */
         r = restore(pool, slot, true);
     if (r == CUDA_SUCCESS && !pool->strict)
@@ -511,7 +592,10 @@ tt_status tt__pool_verify(tt__bench_pool *pool, const tt__timed *thing, tt__tria
     if (r == CUDA_SUCCESS && v->key && !pool->strict)
         r = tt__verify_soil(v);
     TT_TRY(tt__cu_check(r, "preparing a launch to verify"));
-    TT_TRY(tt__pool_repeat(pool, thing, 1));
+    if (as_graph)
+        TT_TRY(tt__cu_check(pool->cu->cuGraphLaunch(thing->graph->exec, pool->stream), "cuGraphLaunch"));
+    else
+        TT_TRY(tt__pool_repeat(pool, thing, 1));
     r = pool->cu->cuStreamSynchronize(pool->stream);
     if (r == CUDA_SUCCESS)
         r = move_results(pool, slot, thing->offset, true);

@@ -4,6 +4,8 @@
  * Cold: before each launch the L2 cache is flushed (a write of twice its size). The launch is alone in its
  * stream, and buffers rotate over several places in memory.
  * Warm: all launches use the same buffers, in short trains. The first launch of a train is not timed.
+ * In a graph: a sample is a CUDA graph of many launches, divided by their number. Cold: the cache is flushed
+ * before the graph, and each launch in it has a slot of its own. Warm: all use the same buffers.
  *
  * A gate holds launches back until all are queued, so that host latency is not measured.
  */
@@ -42,9 +44,10 @@ typedef struct tt__bench_pool {
     bool strict; /* each launch finds what the first one found: no results, and no shared memory of others */
     size_t last_slot; /* of the launch before */
     uint64_t gaps;    /* checksum of what no array covers */
-    bool warm;
-    bool renews; /* there is an `inout` that must be restored before each launch; a matrix's values do not
-                    matter */
+    bool warm, in_graph;
+    bool in_place; /* there is an `inout` */
+    bool renews;   /* there is an `inout` that must be restored before each launch; a matrix's values do not
+                      matter */
     size_t flush_bytes; /* written before each cold launch */
     CUevent events[2 * TT__TRAIN_MAX];
     volatile uint32_t *gate; /* NULL: the driver has no stream memory operations */
@@ -81,6 +84,17 @@ void tt__variables_free(tt__variables *v, const tt__driver *cu);
 /* Enqueues one launch. operands[i] is the address of operand i's value, as in tt__kernel_launch. */
 typedef CUresult (*tt__enqueue_fn)(const void *self, void *const *operands, CUstream stream);
 
+/* A graph of launches of one thing. Zero-initialise it, and give it to no other thing before it was freed. */
+typedef struct tt__launch_graph {
+    CUgraphExec exec; /* NULL: not made yet */
+    int n;            /* number of launches */
+} tt__launch_graph;
+
+/* What one sample takes, if a launch takes so long: the launches of a graph, if the problem is in one. */
+double tt__sample_us(double launch_us, bool in_graph);
+
+void tt__launch_graph_free(tt__launch_graph *graph, const tt__driver *cu);
+
 /* Something to time: one launch of a loaded kernel or, with `enqueue`, whatever that function enqueues (a
  * library call, a graph). */
 typedef struct tt__timed {
@@ -92,6 +106,7 @@ typedef struct tt__timed {
     const void *self;       /* of `enqueue` */
     const tt__variables *variables; /* that get back their values before each strict launch; may be NULL */
     int n_enqueued;                 /* number of kernels that `enqueue` queues */
+    tt__launch_graph *graph;        /* if the problem is in a graph: made when the thing is first timed */
 } tt__timed;
 
 /* Launches n things in order, each in the next slot, and returns their times in us. `together`: they are
@@ -108,8 +123,8 @@ tt_status tt__pool_strict(tt__bench_pool *pool, bool strict);
  * there what it computed before. */
 tt_status tt__pool_guard(tt__bench_pool *pool);
 tt_status tt__pool_guarded(const tt__bench_pool *pool, bool *kept);
-/* Launches a thing once as it is timed, without events, and verifies what it leaves there, as tt__verify
- * does. Inputs are among it, if a user's kernel is verified. */
+/* Launches a thing once as it is timed, or its graph, without events, and verifies what it leaves there, as
+ * tt__verify does. Inputs are among it, if a user's kernel is verified. */
 tt_status tt__pool_verify(tt__bench_pool *pool, const tt__timed *thing, tt__trial *trial);
 /* Does anything come before each launch: a flush, or the contents of buffers? */
 bool tt__pool_prepares(const tt__bench_pool *pool);

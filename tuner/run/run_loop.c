@@ -188,6 +188,7 @@ static void begin_result(const tt__session *s, const tt__problem *p, tt_result *
     result->batch = tt__problem_number(p, "batch", 0);
     result->elem_size = tt__problem_elem_size(p);
     result->warm = p->warm;
+    result->in_graph = p->in_graph;
     result->unverified = p->unverified;
     result->source =
         s->opts->replay ? TT_SOURCE_REPLAYED : TT_SOURCE_MEASURED; /* also if there is no winner */

@@ -62,6 +62,7 @@ bool tt__neighbour(tt__problem *out, const tt__template *t, const tt__problem *p
     changed = changed && tt__operation_problem(out, t->operation, t->op, tt__str_text(&text)) == TT_OK;
     tt__str_free(&text);
     out->warm = p->warm;
+    out->in_graph = p->in_graph;
     out->unverified = p->unverified;
     return changed;
 }
@@ -186,6 +187,7 @@ static bool with_rows(tt__problem *out, const tt__template *t, const tt__problem
     const bool legal = tt__operation_problem(out, t->operation, t->op, tt__str_text(&text)) == TT_OK;
     tt__str_free(&text);
     out->warm = p->warm;
+    out->in_graph = p->in_graph;
     out->unverified = p->unverified;
     return legal;
 }

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
+#include "tuner/measure/measure.h"
 
 /* Screening stops early for configurations that cannot be the best, whatever the noise. */
 static const double hopeless = 1.25;
@@ -699,7 +700,8 @@ static double last_s(const tt__search *search, size_t n) {
     static const double slack = 1.5, setup_s = 0.1;
     enum { BESIDE_US = 60 };
     const bool one_stage = tt__schedule_has_one_stage(search), hurried = is_hurried(search);
-    double launch_s = (tt__search_best_us(search) + BESIDE_US) * 1e-6, sum_s = 0;
+    const double sample_us = tt__sample_us(tt__search_best_us(search), search->problem.in_graph);
+    double launch_s = (sample_us + BESIDE_US) * 1e-6, sum_s = 0;
     size_t beside = search->t->operation->moves ? TT__COPIES_MAX : 1; /* the default is at least one */
     for (size_t i = one_stage ? TT__STAGES - 1 : 0; i < TT__STAGES; i++) {
         const tt__rounds *rounds = one_stage ? &tt__rounds_if_one_stage : &tt__stages[i].rounds;

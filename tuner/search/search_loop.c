@@ -23,7 +23,7 @@ enum { SOURCES_MAX = 8, OF_EACH = 3 };
 static double distance(const tt__winner *w, const tt__gpu *gpu, const tt__operation *op,
                        const tt__problem *p) {
     bool alike;
-    if (strcmp(w->problem.op, p->op) != 0 || w->problem.warm != p->warm)
+    if (strcmp(w->problem.op, p->op) != 0 || !tt__problem_same_regime(&w->problem, p))
         return INFINITY;
     double far = tt__operation_distance(op, p, &w->problem, &alike);
     bool same = strcmp(w->gpu.name, gpu->name) == 0 && strcmp(w->gpu.mig, gpu->mig) == 0;

@@ -28,13 +28,16 @@ static tt_status read_finals(const tt__str *request, size_t at, tt__gpu_finals *
     return TT_OK;
 }
 
-static void forget_variables(tt__gpu_state *g, tt__gpu_finals *f) {
+/* Of the last load: what its variables held, and graphs of its kernels. */
+static void forget_load(tt__gpu_state *g, tt__gpu_finals *f) {
     for (int i = 0; i < f->n; i++)
         tt__variables_free(&f->variables[i], g->cu);
+    for (int i = 0; i < f->n; i++)
+        tt__launch_graph_free(&f->graphs[i], g->cu);
 }
 
 static void unload_finals(tt__gpu_state *g, tt__gpu_finals *f) {
-    forget_variables(g, f);
+    forget_load(g, f);
     for (int i = 0; i < f->n_loaded; i++)
         tt__kernel_unload(&f->loaded[i], g->cu);
     free(f->loaded);
@@ -44,7 +47,7 @@ static void unload_finals(tt__gpu_state *g, tt__gpu_finals *f) {
 
 /* Loads in the given order. Earlier loads stay, so that new kernels get other addresses. */
 static tt_status load_finals(tt__gpu_state *g, tt__gpu_finals *f, const int *order) {
-    forget_variables(g, f);
+    forget_load(g, f);
     f->kernels = f->loaded + f->n_loaded;
     f->n_loaded += f->n;
     for (int k = 0; k < f->n; k++) {
@@ -70,9 +73,10 @@ static void shuffle(int *order, int n, uint32_t *state) {
     }
 }
 
-static tt__timed timed(const tt__gpu_finals *f, int i) {
+static tt__timed timed(tt__gpu_finals *f, int i) {
     tt__timed thing = tt__gpu_timed(&f->kernels[i], &f->m[i]);
     thing.variables = &f->variables[i];
+    thing.graph = &f->graphs[i];
     return thing;
 }
 
@@ -132,6 +136,8 @@ static tt_status verify_worn(tt__gpu_state *g, tt__gpu_finals *f) {
     enum { LAUNCHES_MAX = 256, LAUNCHES_MIN = 4 };
     static const double worth_us = 20e3;
     bool kept;
+    for (int i = 0; i < f->n && g->pool.in_graph; i++)
+        TT_TRY(verify(g, f, i, "in a graph of launches"));
     if (!g->pool.strict)
         return TT_OK;
     TT_TRY(tt__pool_guarded(&g->pool, &kept));

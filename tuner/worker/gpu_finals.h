@@ -14,6 +14,7 @@ typedef struct tt__gpu_finals {
     int n_loaded;
     tt__kernel *loaded, *kernels;               /* all of them, and those of the last load */
     tt__variables variables[TT__FINALISTS_MAX]; /* of the last load, if the rounds are strict */
+    tt__launch_graph graphs[TT__FINALISTS_MAX]; /* likewise, if the problem is in a graph */
     uint32_t chance;
     tt__trial trials[TT__FINALISTS_MAX];
     float of_round[TT__FINALISTS_MAX][TT__LAPS_MAX];

@@ -171,12 +171,18 @@ tt_status tt__gpu_time_steadily(tt__gpu_state *g, const tt__timed *things, int n
     }
 }
 
+static tt__timed of_trial(tt__gpu_state *g, const tt__kernel *kernel, const tt__msg_trial *m) {
+    tt__timed thing = tt__gpu_timed(kernel, m);
+    thing.graph = &g->graph;
+    return thing;
+}
+
 static tt_status take_samples(tt__gpu_state *g, const tt__kernel *kernel, const tt__msg_trial *m, int n,
                               tt__trial *trial) {
     tt__timed things[SCREEN_MAX];
     CUresult failed;
     for (int i = 0; i < n; i++)
-        things[i] = tt__gpu_timed(kernel, m);
+        things[i] = of_trial(g, kernel, m);
     TT_TRY(tt__gpu_time_steadily(g, things, n, false, trial->samples_us + trial->n_samples, &failed));
     if (failed != CUDA_SUCCESS) {
         tt__cu_check(failed, "launch");
@@ -207,7 +213,7 @@ typedef enum run { ON_FIRST_DATA, ON_SECOND_DATA, AS_TIMED } run;
 
 static tt_status launch_and_compare(tt__gpu_state *g, run run, tt__verifier *v, const tt__msg_trial *m,
                                     const tt__kernel *kernel, tt__trial *trial, double *launch_us) {
-    const tt__timed thing = tt__gpu_timed(kernel, m);
+    const tt__timed thing = of_trial(g, kernel, m);
     const tt__launch *judge = m->checks.verify.n_passes ? &m->checks.verify : NULL;
     if (judge && run == ON_FIRST_DATA)
         TT_TRY(tt__verify_refuses(v, &g->verify, judge, trial));
@@ -368,6 +374,7 @@ static tt_status try_one(tt__gpu_state *g, const tt__msg_trial *m, const void *c
     trial->regs = g->kernel.regs;
     trial->static_shared_bytes = g->kernel.static_shared_bytes;
     tt_status status = measure(g, m, &g->kernel, trial);
+    tt__launch_graph_free(&g->graph, g->cu);
     if (status != TT_OK)
         refuse(trial, TT__TRIAL_CRASHED);
     if (trial->status != TT__TRIAL_OK) {

@@ -16,7 +16,7 @@
 /* ---- The problem --------------------------------------------------------------------------------------- */
 
 /* Recordings use these names for a problem's own fields. */
-static const char *const reserved[] = {"op", "text", "warm", "unverified", "moved_bytes"};
+static const char *const reserved[] = {"op", "text", "warm", "in_graph", "unverified", "moved_bytes"};
 
 static tt_status add_variable(tt__reader *r, tt__variable **out, tt__slice *rest) {
     tt__operation *operation = r->t->own;

@@ -143,7 +143,7 @@ bool tt__problem_copy(tt__problem *out, const tt__problem *p) {
     static const double most = 0x1p42; /* far more than any memory */
     double bytes = floor(p->moved_bytes / 2 + 0.5);
     bool known = bytes >= 1 && bytes < most;
-    *out = (tt__problem){.op = "copy", .warm = p->warm, .moved_bytes = 2 * bytes};
+    *out = (tt__problem){.op = "copy", .warm = p->warm, .in_graph = p->in_graph, .moved_bytes = 2 * bytes};
     tt__problem_set(out, "bytes", known ? (int64_t)bytes : 1);
     return known;
 }
@@ -155,7 +155,7 @@ typedef struct taken {
     const tt__operation *op;
     const char *name; /* the operation's name */
     int64_t values[TT__VARIABLES_MAX];
-    bool given[TT__VARIABLES_MAX], warm;
+    bool given[TT__VARIABLES_MAX], warm, in_graph;
 } taken;
 
 static int shown(size_t n) {
@@ -222,8 +222,10 @@ static tt_status take_values(taken *k, const char *text) {
     for (size_t n; *text; text += n) {
         text += strspn(text, ", \t");
         n = strcspn(text, ", \t");
-        if (n == 4 && strncmp(text, "warm", n) == 0)
+        if (tt__word_is(text, n, "warm"))
             k->warm = true;
+        else if (tt__word_is(text, n, "in_graph"))
+            k->in_graph = true;
         else if (n &&
                  !(n == 1 && *text == '-')) /* tt__problem_text writes "-" for a problem without variables */
             TT_TRY(take_value(k, text, n));
@@ -304,6 +306,7 @@ tt_status tt__operation_problem(tt__problem *out, const tt__operation *op, const
     if (!op->t->n_defines)
         tt__copy(out->text, sizeof out->text, op->t->hash);
     out->warm = k.warm;
+    out->in_graph = k.in_graph;
     out->unverified = !tt__operation_verifies(op);
     for (size_t i = 0; i < op->n_variables; i++) {
         const tt__variable *v = &op->variables[i];
@@ -353,6 +356,8 @@ tt_status tt__problem_add_unusual(tt__str *out, const tt__operation *op, const t
     TT_TRY(add_unusual(out, op, p, false));
     if (p->warm)
         tt__str_add(out, out->len > start ? ",warm" : "warm");
+    if (p->in_graph)
+        tt__str_add(out, out->len > start ? ",in_graph" : "in_graph");
     return TT_OK;
 }
 

@@ -9,8 +9,8 @@
 /* ---- Text ---------------------------------------------------------------------------------------------- */
 
 /* Reads a problem: "n=4096,T=f32" (blanks may separate, too). Variables that are not named get their
- * defaults; NULL or "" names none. The word `warm` makes it warm. `name` is the operation's name.
- * TT_E_INVALID says which word is wrong, or which `require` line fails. */
+ * defaults; NULL or "" names none. The words `warm` and `in_graph` make it so. `name` is the operation's
+ * name. TT_E_INVALID says which word is wrong, or which `require` line fails. */
 tt_status tt__operation_problem(tt__problem *out, const tt__operation *op, const char *name,
                                 const char *text);
 

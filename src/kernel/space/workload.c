@@ -227,6 +227,7 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
     *out = (tt__workload){.n = (int)operation->n_operands,
                           .align = tt__problem_align(p),
                           .warm = p->warm,
+                          .in_graph = p->in_graph,
                           .moves = operation->moves,
                           .has_reference = operation->asides[TT__REFERENCE].n,
                           .per_config = operation->per_config,
@@ -254,6 +255,12 @@ tt_status tt__workload_try(tt__workload *out, const tt__template *t, const tt__g
 tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
                           const tt__problem *p) {
     TT_TRY(tt__workload_try(out, t, gpu, p));
+    for (int i = 0; i < out->n; i++)
+        if (p->in_graph && !out->moves && out->arrays[i].direction == TT__INOUT)
+            return tt__fail(TT_E_UNSUPPORTED,
+                            "%s is `inout`, so it is restored before each launch, and a graph of "
+                            "launches cannot be timed without that: leave --graph out",
+                            t->operation->operands[i].name);
     for (int i = 0; i < out->n; i++)
         TT_TRY(check_range(&out->arrays[i], t->operation, &t->operation->operands[i]));
     return TT_OK;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "kernel/space/workload.h"
 #include "tuner/backend/gpu/event_loop.h"
+#include "tuner/measure/measure.h"
 #include "tuner/measure/verify.h"
 
 /* ---- Which GPU it is: presumed by its name until CUDA has started and can describe it ------------------ */
@@ -255,7 +256,7 @@ static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_
     memcpy(f->c, c, n * sizeof *c);
     f->n = n;
     f->rounds = rounds;
-    f->lap_us = lap_us;
+    f->lap_us = tt__sample_us(lap_us, tt__loop_now(l)->task.problem.in_graph); /* exact if that is long */
     f->train_s = train_s;
     f->state = TT__FINALS_ASKED;
     return tt__loop_feed_finals(l);

@@ -116,7 +116,7 @@ tt_status tt__backend_replay_check(const tt__backend *b, const tt__problem *p) {
     tt__recording_find(&other, tt__str_text(&r->path), tt__recording_gpu(r->recording), p);
     if (status == TT_OK)
         status = tt__fail(TT_E_INVALID, "the recording has no %s of %s%s; %s%s", p->op,
-                          tt__problem_text(text, p), p->warm ? ", warm" : "",
+                          tt__problem_text(text, p), tt__problem_regime(p),
                           other.len  ? tt__str_text(&other)
                           : list.len ? "it has: "
                                      : "it has: none of any size",

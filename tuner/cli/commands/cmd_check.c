@@ -131,7 +131,7 @@ static tt_status choose_problem(tt__problem *out, const tt__template *t, const t
     if (status == TT_OK)
         status = tt__operation_problem(out, op, t->op, tt__str_text(&text));
     tt__str_free(&text);
-    out->warm |= args->warm;
+    tt__cli_set_regime(out, args);
     return status;
 }
 
@@ -775,8 +775,8 @@ out:
 }
 
 static bool about_a_template(const tt__cli_args *a) {
-    return a->n_problems || tt__cli_has_layout(a) || a->warm || a->gpu || a->json || a->n_texts ||
-           a->compile_timeout_s > 0;
+    return a->n_problems || tt__cli_has_layout(a) || a->warm || a->in_graph || a->gpu || a->json ||
+           a->n_texts || a->compile_timeout_s > 0;
 }
 
 static tt_status check(const tt__cli_args *args) {

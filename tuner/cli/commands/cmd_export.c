@@ -102,7 +102,7 @@ static tt_status take_question(finding *f, const tt_problem *asked) {
 static tt_status take_of_kernel(finding *f) {
     for (size_t i = 0; i < f->args->n_texts; i++) {
         TT_TRY(tt__operation_problem(&f->problem, f->own->own, f->own->op, f->args->texts[i]));
-        f->problem.warm |= f->args->warm;
+        tt__cli_set_regime(&f->problem, f->args);
         TT_TRY(take_named(f));
     }
     return TT_OK;
@@ -182,7 +182,7 @@ static tt_status add_about(tt__str *out, const tt__exported *x) {
     const tt__winner *w = &x->winner;
     char gpu[TT__GPU_TEXT_MAX], problem[TT__PROBLEM_TEXT_MAX];
     tt__str_addf(out, "%s of %s%s: %s%s%s; ", x->problem.op, tt__problem_text(problem, &x->problem),
-                 x->problem.warm ? ", warm" : "", x->code.choice.kernel, x->code.choice.config[0] ? " " : "",
+                 tt__problem_regime(&x->problem), x->code.choice.kernel, x->code.choice.config[0] ? " " : "",
                  x->code.choice.config);
     if (x->code.choice.match == TT_MATCH_RULE) {
         tt__str_addf(out, "for %s by a rule: %s; %s", tt__gpu_text(gpu, &x->gpu), x->code.choice.why,

@@ -511,6 +511,10 @@ static tt_status read_all(judge *j) {
     for (size_t k = 0; k < j->n_problems; k++) {
         TT_TRY(tt__operation_problem(&j->problems[k], j->reference->operation, j->reference->op,
                                      args->n_texts ? args->texts[k] : NULL));
+        if (j->problems[k].in_graph)
+            return tt__fail(TT_E_INVALID,
+                            "--problem %s: a judge looks at separate launches, so leave in_graph out",
+                            args->texts[k]);
         if (j->problems[k].unverified)
             return tt__fail(TT_E_INVALID,
                             "%s has no reference, so that nothing says what is right: add a `reference`, a "

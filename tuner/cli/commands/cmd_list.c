@@ -92,7 +92,7 @@ static void add_row(tt__table *t, const tt__winner *w, const char *when, const c
     double gbps = tt__problem_gbps(p, w->time_us);
     tt__table_cell(t, "%s", p->op);
     tt__table_cell(t, "%s%s%s", tt__problem_text(problem, p), p->unverified ? ", not verified" : "",
-                   p->warm ? ", warm" : "");
+                   tt__problem_regime(p));
     TT__TABLE_TEXTS(t, w->kernel, w->config, tt__cli_time(w->time_us).text);
     tt__table_cell(t, gbps > 0 ? "%.0f" : "-", gbps);
     tt__table_cell(t, "%s", tt__cli_percent(w->copy_fraction).text);

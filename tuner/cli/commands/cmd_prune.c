@@ -88,7 +88,7 @@ static tt_status find_part(tt__prune_part *out, tt__template_set *set, tt__store
                ? TT_OK
                : tt__fail(TT_E_INVALID, "%s has nothing of the %s of %s%s; \"tune list\" shows the winners",
                           tt__store_path(store), problem.op, tt__problem_text(text, &problem),
-                          problem.warm ? ", warm" : "");
+                          tt__problem_regime(&problem));
 }
 
 static int run(const tt__cli_args *args) {
@@ -127,7 +127,7 @@ out:
 static tt_status check(const tt__cli_args *args) {
     if (args->all && (names_part(args) || args->stale || args->other_gpus || args->older_than_days))
         return tt__fail(TT_E_INVALID, "--all removes everything: leave the other options out");
-    if ((tt__cli_has_layout(args) || args->warm) && !args->n_problems && !args->n_texts)
+    if ((tt__cli_has_layout(args) || args->warm || args->in_graph) && !args->n_problems && !args->n_texts)
         return tt__fail(TT_E_INVALID, "a layout of which matrix? give --size or --shape, too");
     return args->stale || args->other_gpus || args->older_than_days || args->all || names_part(args)
                ? TT_OK

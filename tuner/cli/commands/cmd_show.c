@@ -282,24 +282,24 @@ static tt_status find_problem(tt__problem *out, tt__stale *judge, const tt__cli_
     } else {
         TT_TRY(kernel_problem(out, judge, args->kernel_file, text));
     }
-    out->warm |= args->warm;
+    tt__cli_set_regime(out, args);
     return TT_OK;
 }
 
 /* `tried`: without a winner. */
 static tt_status fail_unsolved(const tt__problem *p, const tt__gpu *gpu, const rows *tried) {
     char problem[TT__PROBLEM_TEXT_MAX], on[TT__GPU_TEXT_MAX], text[COUNTS_MAX];
-    const char *of = tt__problem_text(problem, p), *warm = p->warm ? ", warm," : "";
+    const char *of = tt__problem_text(problem, p), *regime = tt__problem_regime(p);
     if (tried->n_seen == 0)
         return tt__fail(
             TT_E_NO_WINNER,
-            "%s of %s%s was not tuned on %s%s; \"tune list\" shows what was, \"tune best\" what would be "
+            "%s of %s%s%s was not tuned on %s%s; \"tune list\" shows what was, \"tune best\" what would be "
             "taken",
-            p->op, of, warm, tt__gpu_text(on, gpu),
+            p->op, of, regime, *regime ? "," : "", tt__gpu_text(on, gpu),
             *p->text ? ", or its file was edited since: results belong to its text" : "");
     const bool lost = tried->n == 0 && *tried->reason;
-    return tt__fail(TT_E_NO_WINNER, "%s of %s%s has no winner on %s: %s%s%s", p->op, of, warm,
-                    tt__gpu_text(on, gpu), counts(text, tried),
+    return tt__fail(TT_E_NO_WINNER, "%s of %s%s%s has no winner on %s: %s%s%s", p->op, of, regime,
+                    *regime ? "," : "", tt__gpu_text(on, gpu), counts(text, tried),
                     tried->n ? "; tune it to elect one"
                     : lost   ? "; the first: "
                              : "",

@@ -163,8 +163,11 @@ static tt_status add_stored(void *user, const tt__winner *w) {
     tt__problem_add_settings(&values, &w->problem, ",");
     TT_TRY(tt__str_check(&values));
     char *op = strdup(w->problem.op);
-    out->items[out->n++] =
-        (tt_problem){.size = sizeof *out->items, .op = op, .values = values.text, .warm = w->problem.warm};
+    out->items[out->n++] = (tt_problem){.size = sizeof *out->items,
+                                        .op = op,
+                                        .values = values.text,
+                                        .warm = w->problem.warm,
+                                        .in_graph = w->problem.in_graph};
     return op ? TT_OK : tt__fail_memory(TT__NAME_MAX);
 }
 
@@ -233,6 +236,8 @@ static void add_result_json(tt__json *j, const tt_report *report, size_t i, cons
     }
     if (r->warm)
         tt__json_int(j, "warm", 1);
+    if (r->in_graph)
+        tt__json_int(j, "in_graph", 1);
     tt__json_int(j, "elem_size", r->elem_size);
     if (won)
         tt__json_string(j, "kernel", r->kernel);
@@ -294,8 +299,9 @@ static bool has_metrics(const tt_report *report) {
 static void add_result_row(tt__table *t, const tt_result *r, const char *op, bool metrics,
                            const tt__cli_args *args) {
     char words[TT__WORDS_MAX];
-    tt__table_cell(t, "%s%s%s%s%s", op ? op : "", op ? " of " : "", tt__cli_asked(words, args, r->problem),
-                   r->in_place ? ", in place" : "", r->warm ? ", warm" : "");
+    tt__table_cell(t, "%s%s%s%s%s%s", op ? op : "", op ? " of " : "", tt__cli_asked(words, args, r->problem),
+                   r->in_place ? ", in place" : "", r->warm ? ", warm" : "",
+                   r->in_graph ? ", in a graph" : "");
     tt__table_cell(t, "%s", r->kernel[0] ? r->kernel : "no winner");
     tt__table_cell(t, "%s", !r->kernel[0] ? "-" : *r->config ? r->config : "the only one");
     tt__table_cell(t, "%s", tt__cli_time(r->time_us).text);
@@ -639,11 +645,11 @@ static tt_status check_collected(const tt__cli_args *args) {
             "--collected %s: the file names the problems, so leave sizes, shapes, --op, --permute, "
             "--kernel, --problem, --stale and --shard out",
             args->collected);
-    if (tt__cli_has_layout(args) || args->warm || args->replay)
+    if (tt__cli_has_layout(args) || args->warm || args->in_graph || args->replay)
         return tt__fail(
             TT_E_INVALID,
             "--collected %s: each problem is tuned as it was launched, on a device: leave layouts, "
-            "--warm and recordings out",
+            "--warm, --graph and recordings out",
             args->collected);
     return TT_OK;
 }
@@ -688,10 +694,10 @@ static tt_status check(const tt__cli_args *args) {
         return tt__fail(TT_E_INVALID, "--stale tunes the built-in operations: leave --op, --permute, "
                                       "--kernel and --problem out, or tune "
                                       "without --stale");
-    if (tt__cli_has_layout(args) || args->warm)
+    if (tt__cli_has_layout(args) || args->warm || args->in_graph)
         return tt__fail(TT_E_INVALID,
                         "--stale tunes each problem as it is stored: leave --elem-size, --dtype, "
-                        "--batch, --lds, --ldd, --align, --in-place and --warm out");
+                        "--batch, --lds, --ldd, --align, --in-place, --warm and --graph out");
     return TT_OK;
 }
 

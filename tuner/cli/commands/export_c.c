@@ -500,6 +500,8 @@ static tt_status problem_name(tt__str *out, const writing *w, const tt__exported
     add_word(out, *x->asked ? x->asked : tt__problem_text(text, &x->problem), true);
     if (x->problem.warm)
         tt__str_add(out, "_WARM");
+    if (x->problem.in_graph)
+        tt__str_add(out, "_IN_GRAPH");
     tt__str_addf(&padded, " %s ", tt__str_text(out));
     if (strstr(tt__str_text(&w->names), tt__str_text(&padded)))
         tt__str_addf(out, "_%d", problem);

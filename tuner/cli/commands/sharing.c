@@ -134,7 +134,7 @@ tt_status tt__sharing_part(tt__recording_part *out, tt__template_set *set, tt__p
     if (!one)
         return TT_OK;
     TT_TRY(tt__cli_find_problem(t, args, problem));
-    problem->warm |= args->warm;
+    tt__cli_set_regime(problem, args);
     out->problem = problem;
     return TT_OK;
 }

@@ -54,7 +54,7 @@ static void be_about(sink *s, const tt__problem *p) {
     csv_text(&s->lead, s->subject->gpu.name);
     csv_text(&s->lead, p ? p->op : "");
     csv_text(&s->lead, p ? tt__problem_text(text, p) : "");
-    tt__str_addf(&s->lead, "%d,", p && p->warm);
+    tt__str_addf(&s->lead, "%d,%d,", p && p->warm, p && p->in_graph);
     s->out->failed |= s->lead.failed;
 }
 
@@ -386,7 +386,7 @@ static tt_status write_json(tt__str *out, const tt__report *r) {
 
 static tt_status write_csv(tt__str *out, const tt__report *r) {
     sink s = {.out = out, .csv = true};
-    tt__str_add(out, "file,gpu,operation,problem,warm,section,item,name,value\n");
+    tt__str_add(out, "file,gpu,operation,problem,warm,in_graph,section,item,name,value\n");
     tt_status status = add_all(&s, r);
     tt__str_free(&s.lead);
     return status;

@@ -16,6 +16,7 @@
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/operation.h"
+#include "tuner/cli/shell/problems.h"
 
 enum { ENOUGH = 8 }; /* trials, to tell parameters apart */
 /* Whatever a store holds, figures and logarithms need ordinary numbers. */
@@ -68,10 +69,10 @@ typedef struct tt__report_filter {
     char hash[TT__HASH_SIZE];
 } filter;
 
-static tt_status add_problem(filter *f, const tt__problem *p, bool warm) {
+static tt_status add_problem(filter *f, const tt__problem *p, const tt__cli_args *args) {
     TT_TRY(TT__GROW(f->problems, f->n));
     f->problems[f->n] = *p;
-    f->problems[f->n++].warm |= warm;
+    tt__cli_set_regime(&f->problems[f->n++], args);
     return TT_OK;
 }
 
@@ -94,11 +95,11 @@ static tt_status open_filter(filter *f, const tt__cli_args *args) {
     }
     for (size_t i = 0; i < args->n_problems; i++) {
         TT_GOTO(tt__matrix_problem(&p, &args->problems[i]));
-        TT_GOTO(add_problem(f, &p, args->warm));
+        TT_GOTO(add_problem(f, &p, args));
     }
     for (size_t i = 0; i < args->n_texts; i++) {
         TT_GOTO(tt__operation_problem(&p, op, own ? own->op : args->op, args->texts[i]));
-        TT_GOTO(add_problem(f, &p, args->warm));
+        TT_GOTO(add_problem(f, &p, args));
     }
     if (f->n) {
         f->first = f->problems[0];
@@ -196,6 +197,7 @@ tt_status tt__report_command(tt__str *out, const tt__problem *p, const char *ker
     else if ((status = tt__operation_builtin(&op, p->op)) == TT_OK)
         return tt__problem_add_unusual(out, op, p);
     tt__str_add(out, p->warm && kernel_file ? ",warm" : "");
+    tt__str_add(out, p->in_graph && kernel_file ? ",in_graph" : "");
     return status;
 }
 

@@ -113,7 +113,7 @@ out:
 
 static const char *problem_name(char out[PROBLEM_MAX], const tt__problem *p) {
     char text[TT__PROBLEM_TEXT_MAX];
-    snprintf(out, PROBLEM_MAX, "%s%s%s", tt__problem_text(text, p), p->warm ? ", warm" : "",
+    snprintf(out, PROBLEM_MAX, "%s%s%s", tt__problem_text(text, p), tt__problem_regime(p),
              p->unverified ? ", not verified" : "");
     return out;
 }
@@ -166,10 +166,10 @@ static size_t line_of(band *b, const tt__report *r, const page_item *item) {
     if (!has_band(item))
         return LINES_MAX;
     snprintf(label, sizeof label, "%s%s%s, %d-byte%s", r->n > 1 ? s->gpu.name : "", r->n > 1 ? ": " : "",
-             p->op, tt__problem_elem_size(p), p->warm ? ", warm" : "");
+             p->op, tt__problem_elem_size(p), tt__problem_regime(p));
     if (r->n > 1 && r->n_sources > 1)
         snprintf(label, sizeof label, "%.40s: %s, %d-byte%s", s->source->name, p->op,
-                 tt__problem_elem_size(p), p->warm ? ", warm" : "");
+                 tt__problem_elem_size(p), tt__problem_regime(p));
     while (i < b->n_labels && strcmp(b->label[i], label) != 0)
         i++;
     if (i == b->n_labels && i < LINES_MAX)

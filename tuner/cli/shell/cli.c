@@ -449,6 +449,8 @@ void tt__cli_json_problem(tt__json *j, const tt__problem *p) {
     }
     if (p->warm)
         tt__json_int(j, "warm", 1);
+    if (p->in_graph)
+        tt__json_int(j, "in_graph", 1);
     if (p->unverified)
         tt__json_int(j, "unverified", 1);
 }
@@ -458,8 +460,7 @@ void tt__cli_add_group(tt__str *out, const tt__problem *p) {
     if (p->n)
         tt__str_add(out, ", ");
     tt__problem_add_settings(out, p, ", ");
-    if (p->warm)
-        tt__str_add(out, ", warm");
+    tt__str_add(out, tt__problem_regime(p));
     if (p->unverified)
         tt__str_add(out, ", not verified");
 }

@@ -41,7 +41,7 @@ typedef struct tt__cli_args {
     int elem_size;        /* for all problems, as the following options; 0: not given */
     const char *dtype;    /* its name, if --dtype gave it */
     int64_t batch, lds, ldd, align;
-    bool in_place, warm;
+    bool in_place, warm, in_graph;
     size_t n_templates;
     const char **templates;
     int jobs;

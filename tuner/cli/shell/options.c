@@ -384,7 +384,8 @@ static tt_status finish_permutation(tt__cli_args *args) {
                                          .dims = args->sizes,
                                          .perm = args->perm,
                                          .align = (int)args->align,
-                                         .warm = args->warm};
+                                         .warm = args->warm,
+                                         .in_graph = args->in_graph};
     return tt__permutation_problem(&checked, &args->permutation, args->align ? (int)args->align : 16);
 }
 
@@ -401,7 +402,8 @@ static tt_status finish(tt__cli_args *args) {
                           .ldd = args->ldd,
                           .align = (int)args->align,
                           .in_place = args->in_place,
-                          .warm = args->warm};
+                          .warm = args->warm,
+                          .in_graph = args->in_graph};
         TT_TRY(tt__matrix_problem(&checked, p));
     }
     return args->permute || args->dims ? finish_permutation(args) : TT_OK;

@@ -78,6 +78,7 @@ tt_status tt__cli_read_once(void *out, const char *value);
             "bytes that divide all addresses, pitches and strides;\ndefault what the pitches allow, at "     \
             "most 16"),                                                                                      \
         TT__FLAG("warm", warm, "the L2 cache may hold the data; tuned and stored separately"),               \
+        TT__FLAG("graph", in_graph, "it runs in CUDA graphs of many launches; tuned and stored separately"), \
         TT__FLAG("in-place", in_place, "transpose matrices onto themselves")
 /* One matrix, and what is done with it. */
 #define TT__OPTS_MATRIX(verb)                                                                                \

@@ -22,6 +22,7 @@ tt_status tt__cli_problems_open(tt__cli_problems *out, tt_ctx *ctx, const tt__cl
         out->items[i] = matrices ? args->problems[i]
                                  : (tt_problem){.size = sizeof *out->items,
                                                 .warm = args->warm,
+                                                .in_graph = args->in_graph,
                                                 .op = args->op,
                                                 .kernel = out->kernel,
                                                 .values = args->n_texts ? args->texts[i] : NULL,
@@ -91,6 +92,11 @@ void tt__cli_json_asked(tt__json *j, const tt__cli_args *args) {
     tt__json_close(j, ']');
 }
 
+void tt__cli_set_regime(tt__problem *p, const tt__cli_args *args) {
+    p->warm |= args->warm;
+    p->in_graph |= args->in_graph;
+}
+
 bool tt__cli_has_layout(const tt__cli_args *args) {
     return args->elem_size || args->batch || args->lds || args->ldd || args->align || args->in_place;
 }
@@ -101,8 +107,8 @@ tt_status tt__cli_check_problems(const tt__cli_args *args) {
                           args->ldd || args->in_place))
         return tt__fail(
             TT_E_INVALID,
-            "--permute %s: --dims, --dtype, --align and --warm say all of a permutation, so leave "
-            "sizes, layouts and other operations out",
+            "--permute %s: --dims, --dtype, --align, --warm and --graph say all of a permutation, so "
+            "leave sizes, layouts and other operations out",
             args->permute);
     if (args->kernel_file && args->op)
         return tt__fail(TT_E_INVALID, "--op %s and --kernel %s: one or the other", args->op,

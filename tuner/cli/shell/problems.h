@@ -21,6 +21,8 @@ void tt__cli_problems_close(tt__cli_problems *p);
 /* Checks that --kernel, --op, --problem, shapes and layouts fit together. TT_E_INVALID. */
 tt_status tt__cli_check_problems(const tt__cli_args *args);
 
+/* Adds the regime of --warm and --graph to what the problem's text says. */
+void tt__cli_set_regime(tt__problem *p, const tt__cli_args *args);
 /* Does the command line say how a matrix lies in memory? */
 bool tt__cli_has_layout(const tt__cli_args *args);
 
