@@ -139,6 +139,8 @@ static void read_while_it_changes(void **state) {
         ok(tt__store_winner_put(store, run, problem, config, &w));
         tt__knowledge_forget(s.ctx);
     }
+    for (int ms = 0; ms < 10000 && atomic_load(&s.asked) == 0; ms++) /* a busy machine starts threads late */
+        usleep(1000);
     atomic_store(&s.done, true);
     for (int i = 0; i < READERS; i++) {
         void *wrong;
