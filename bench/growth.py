@@ -30,7 +30,7 @@ def make(path, problems, configs):
     for id, r, c in rows:
         settings = {"rows": r, "cols": c, "elem_size": 4, "lds": c, "ldd": r, "batch": 1, "src_stride": r * c,
                     "dst_stride": r * c, "align": 16}
-        db.execute("INSERT INTO problem VALUES (?, 1, 0, 0, ?, ?, ?, ?, 0)",
+        db.execute("INSERT INTO problem VALUES (?, 1, 0, 0, ?, ?, ?, ?, 0, 0)",
                    (id, ",".join(f"{k}={v}" for k, v in settings.items()), r, c, 8.0 * r * c))
         db.executemany("INSERT INTO value VALUES (?, ?, ?, ?)", ((id, at, k, v) for at, (k, v) in enumerate(settings.items())))
     for stage, most in ((0, configs), (1, min(configs, 3))):

@@ -62,7 +62,7 @@ static void shows_and_tunes_what_is_stale(void **state) {
     expect(0, "\"state\":\"valid\"", "list --json --db %s", path);
     expect(0, "\"results\":[],\"wall_s\"", "--stale --json --db %s", path);
     expect(2, "leave sizes and shapes out", "--stale --sizes 64 --db %s", path);
-    expect(2, "--in-place and --warm out", "--stale --warm --db %s", path);
+    expect(2, "--in-place, --warm and --graph out", "--stale --warm --db %s", path);
 
     fault_number(path, "UPDATE env SET driver = 'CUDA 12.3'");
     expect(0, "stale: measured under driver CUDA 12.3", "list --db %s", path);
