@@ -204,7 +204,9 @@ static void locks_only_winners(void **state) {
 /* What fails under a newer driver is no answer there, as it is none of the store. */
 static void locks_failures_of_winners(void **state) {
     (void)state;
-    expect(0, "", "$TUNE new k.cu && $TUNE --kernel k.cu --max-trials 2 --db s.db");
+    expect(0, "", /* the stand-in takes a minute for as many elements as the file has */
+           "$TUNE new k.cu && sed -i '/@ problem/s/ [0-9][0-9]*/ 5000/' k.cu && grep -q ' 5000' k.cu && "
+           "$TUNE --kernel k.cu --max-trials 2 --db s.db");
     expect(1, "has no winner for the my_saxpy",
            "export HOSTCUDA_DRIVER_VERSION=13010; "
            "HOSTCUDA_FAULTS=kernel=my_saxpy:wrong $TUNE --kernel k.cu --max-trials 2 --db s.db; "
