@@ -36,9 +36,10 @@ typedef struct query {
     const tt__snapshot *known; /* NULL: not read yet */
     const tt__gpu *gpu;
     const tt__problem *problem;
-    const tt__operation *op; /* the problem's operation */
-    tt__facts facts;         /* of the problem */
-    unsigned layers;         /* a bit for each whose store may have it */
+    const tt__problem *asked; /* the same; but if rules of separate launches are asked, the one in a graph */
+    const tt__operation *op;  /* the problem's operation */
+    tt__facts facts;          /* of the problem */
+    unsigned layers;          /* a bit for each whose store may have what is asked */
     const tt__template_set *templates;
     char driver[32]; /* of this machine; "": unknown, not compared */
     tt_choice *choice;
@@ -89,7 +90,7 @@ static tt_status last_trial(const query *q, tt__store *store, const tt__template
     *found = false;
     TT_TRY(tt__store_known_gpu(store, q->gpu, &gpu_id));
     if (gpu_id >= 0)
-        TT_TRY(tt__store_known_problem(store, q->problem, &problem_id));
+        TT_TRY(tt__store_known_problem(store, q->asked, &problem_id));
     return problem_id < 0 ? TT_OK
                           : tt__store_last_trial(store, gpu_id, problem_id, t->kernel, t->hash, config,
                                                  q->driver, trial, found);
@@ -426,7 +427,7 @@ static tt_status find_default(const query *q, tt__candidate *best) {
 
 tt_status tt__ladder_default(tt__candidate *out, const tt__template_set *templates, const tt__operation *op,
                              const tt__gpu *gpu, const tt__problem *p) {
-    query q = {.gpu = gpu, .problem = p, .op = op, .templates = templates};
+    query q = {.gpu = gpu, .problem = p, .asked = p, .op = op, .templates = templates};
     out->t = NULL;
     TT_TRY(tt__facts_of(&q.facts, op, gpu, p));
     return find_default(&q, out);
@@ -539,7 +540,8 @@ static tt_status ask_rule(query *q, bool another, bool *done) {
     tt__copy(c->config, sizeof c->config, found.config);
     tt__copy(c->gpu, sizeof c->gpu, of);
     tt__copy(c->layer, sizeof c->layer, tt__layer_names[layer]);
-    snprintf(c->why, sizeof c->why, "not measured; chosen by what %zu other problems took", r->n_points);
+    snprintf(c->why, sizeof c->why, "not measured; chosen by what %zu other problems took%s", r->n_points,
+             q->problem == q->asked ? "" : " in separate launches");
     if (q->candidate)
         *q->candidate = found;
     if (q->loss && !another)
@@ -551,32 +553,35 @@ static tt_status try_rule(query *q, bool *done) {
     return ask_rule(q, false, done);
 }
 
-static tt_status try_rule_elsewhere(query *q, bool *done) {
-    return ask_rule(q, true, done);
-}
-
-/* For a problem in a graph that has neither a winner near nor a rule, rules of separate launches choose
- * better than a winner of anything. But if this very problem has a winner of separate launches, that is
- * better still. */
-static tt_status try_rule_outside(query *q, bool *done) {
+/* Rules of separate launches, for a problem in a graph. If it has a winner of separate launches here, *known
+ * is set: that is better than any rule of another regime or GPU, and try_anything finds it. */
+static tt_status ask_rule_outside(query *q, bool another, bool *known, bool *done) {
     tt__problem outside = *q->problem;
+    tt__winner w;
     query again = *q;
-    if (!q->problem->in_graph)
-        return TT_OK;
     outside.in_graph = false;
     again.problem = &outside;
     again.loss = NULL;
-    again.layers = tt__snapshot_layers(q->known, &outside);
-    if (again.layers)
-        return TT_OK;
-    TT_TRY(ask_rule(&again, false, done));
-    return *done ? TT_OK : ask_rule(&again, true, done);
+    for (tt__layer layer = 0; layer < TT__LAYER_COUNT && !*known; layer++)
+        *known = tt__snapshot_winner(q->known, layer, q->gpu, &outside, &w);
+    return *known ? TT_OK : ask_rule(&again, another, done);
+}
+
+/* First all of this GPU, then of another one; of graphs before separate launches. */
+static tt_status try_rules_of_others(query *q, bool *done) {
+    bool known = false;
+    if (q->problem->in_graph)
+        TT_TRY(ask_rule_outside(q, false, &known, done));
+    if (!*done && !known)
+        TT_TRY(ask_rule(q, true, done));
+    if (!*done && !known && q->problem->in_graph)
+        TT_TRY(ask_rule_outside(q, true, &known, done));
+    return TT_OK;
 }
 
 /* The rungs below the very problem, from the top. */
 static tt_status (*const rungs[])(query *q, bool *done) = {
-    try_same_sizes,   try_rule,           try_sized_by_args, try_nearest,
-    try_rule_outside, try_rule_elsewhere, try_anything};
+    try_same_sizes, try_rule, try_sized_by_args, try_nearest, try_rules_of_others, try_anything};
 
 static tt_status no_winner(const query *q) {
     char text[TT__PROBLEM_TEXT_MAX];
@@ -617,6 +622,7 @@ static tt_status look_up(tt_ctx *ctx, const tt__template_set *templates, const t
                .known = tt__knowledge_now(ctx),
                .gpu = gpu,
                .problem = p,
+               .asked = p,
                .op = t->operation,
                .layers = UINT_MAX,
                .templates = templates,

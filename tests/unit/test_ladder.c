@@ -154,7 +154,9 @@ static void a_rule_answers_what_was_not_measured(void **state) {
     assert_int_not_equal(best(ctx, &asked).match, TT_MATCH_RULE);
     asked.warm = false;
     asked.in_graph = true; /* a rule of separate launches is better than a winner of anything */
-    assert_int_equal(best(ctx, &asked).match, TT_MATCH_RULE);
+    choice = best(ctx, &asked);
+    assert_int_equal(choice.match, TT_MATCH_RULE);
+    assert_non_null(strstr(choice.why, " in separate launches"));
     tt_close(&ctx);
     crown_in(user, &h800, &near, NULL, small_config, 50);
     ctx = ctx_of(user, h800.name);
