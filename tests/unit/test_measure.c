@@ -73,12 +73,13 @@ static void test_graph(void **state) {
         tt__launch_graph graph = {0};
         CUresult failed;
         char expected[LOG_MAX];
-        const char *lone = warm ? "GEKEEKES" : "GWEKES", *timed = warm ? "SGEQEEQES" : "SGWEQES";
+        const char *lone = warm ? "GEKEEKESGEKEEKES" : "GWEKESGWEKES",
+                   *timed = warm ? "SGEQEEQES" : "SGWEQES";
         seen.has_gate = true;
         const int n = measure_graph(&b, warm, &graph, &failed);
         assert_int_equal(failed, CUDA_SUCCESS);
         assert_int_equal(n, 64);
-        /* one launch by itself; the capture; then the graph is timed */
+        /* two launches by themselves; the capture; then the graph is timed */
         snprintf(expected, sizeof expected, "%s%.*s%s", lone, n,
                  "KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK", timed);
         assert_string_equal(seen.calls, expected);
@@ -116,6 +117,35 @@ static void test_graph_of_few(void **state) {
     assert_int_equal(failed, CUDA_ERROR_INVALID_VALUE);
     assert_false(seen.captures);
     assert_null(graph.exec);
+    assert_int_equal(seen.n_graphs + seen.n_captured, 0);
+    close(&b);
+}
+
+/* What is compared has graphs of the same number of launches, and what is slow has none. */
+static void test_graphs_of_some(void **state) {
+    (void)state;
+    bench b;
+    tt__launch_graph graphs[2] = {{0}};
+    CUresult failed;
+    open(&b, "transpose", TT__OUT, false);
+    b.pool.in_graph = true;
+    for (int i = 0; i < 2; i++)
+        b.things[i].graph = &graphs[i];
+    seen.n_kernels = 664; /* 665 and 667 us: by themselves they would have 3 and 2 launches */
+    assert_int_equal(tt__pool_time(&b.pool, b.things, 2, true, b.us, &failed), TT_OK);
+    assert_int_equal(failed, CUDA_SUCCESS);
+    assert_int_equal(graphs[0].n, 3);
+    assert_int_equal(graphs[1].n, 3);
+    for (int i = 0; i < 2; i++)
+        tt__launch_graph_free(&graphs[i], &driver);
+    seen.n_kernels = 1999;
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(tt__pool_time(&b.pool, b.things, 2, true, b.us, &failed), TT_OK);
+        assert_int_equal(failed, CUDA_SUCCESS);
+        assert_null(graphs[0].exec);
+        assert_int_equal(graphs[0].n, 1);
+        assert_float_equal(b.us[0], again ? 2004 : 2002, 1e-3);
+    }
     assert_int_equal(seen.n_graphs + seen.n_captured, 0);
     close(&b);
 }
@@ -304,17 +334,12 @@ static void test_loops_need_no_gate(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cold),
-        cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_warm),
-        cmocka_unit_test(test_graph),
-        cmocka_unit_test(test_graph_of_few),
-        cmocka_unit_test(test_renews),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_enqueued),
-        cmocka_unit_test(test_loops_need_no_gate),
+        cmocka_unit_test(test_cold),         cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_warm),         cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_graph_of_few), cmocka_unit_test(test_graphs_of_some),
+        cmocka_unit_test(test_renews),       cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_enqueued),     cmocka_unit_test(test_loops_need_no_gate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  */
 #include "tuner/measure/measure.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -325,15 +326,19 @@ static CUresult enqueue(tt__bench_pool *pool, const tt__timed *thing, int i) {
     return r;
 }
 
-/* Queue entries of one launch in a train: its kernels, and the copies that restore its buffers. A graph
- * counts as many as it has launches. */
-static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
-    const tt__workload *w = &pool->verifier->work;
+static int kernels_of(const tt__timed *thing) {
     int n = thing->enqueue ? thing->n_enqueued : 0;
-    if (has_graph(thing))
-        return thing->graph->n;
     for (int i = 0; i < (thing->enqueue ? 0 : thing->launch->n_passes); i++)
         n += thing->launch->passes[i].off ? 0 : 1 + thing->launch->passes[i].repeats;
+    return n;
+}
+
+/* Queue entries of one launch, or graph, in a train: its kernels, and the copies that restore its buffers. */
+static int wagons(const tt__bench_pool *pool, const tt__timed *thing) {
+    const tt__workload *w = &pool->verifier->work;
+    int n = kernels_of(thing);
+    if (has_graph(thing))
+        return n * thing->graph->n;
     for (int i = 0; i < w->n && pool->renews && !is_apart(pool, thing); i++)
         n += w->arrays[i].direction == TT__INOUT;
     if (pool->strict) /* poison, results here and in the slot before, shared memory */
@@ -384,13 +389,14 @@ static tt_status time_few(tt__bench_pool *pool, const tt__timed *things, int n, 
 
 /* ---- Graphs -------------------------------------------------------------------------------------------- */
 
-/* A graph takes about so long, but has no more launches than programs usually have. */
-enum { GRAPH_LEAST = 2, GRAPH_MOST = 64 };
+/* A graph takes about so long, but has no more launches than programs usually have. A launch that takes more
+ * than half of that is timed by itself: a graph would only take longer. */
+enum { GRAPH_MOST = 64 };
 static const double graph_us = 2000;
 
 static int launches_in_graph(double launch_us) {
     const double fit = graph_us / (launch_us + 1);
-    return fit > GRAPH_MOST ? GRAPH_MOST : fit < GRAPH_LEAST ? GRAPH_LEAST : (int)fit;
+    return fit > GRAPH_MOST ? GRAPH_MOST : fit < 2 ? 1 : (int)fit;
 }
 
 double tt__sample_us(double launch_us, bool in_graph) {
@@ -422,15 +428,21 @@ static CUresult capture(tt__bench_pool *pool, const tt__timed *thing, int n, CUg
     return r == CUDA_SUCCESS ? ended : r;
 }
 
+/* The less of two times, because the first launch may take longer. */
+static tt_status time_alone(tt__bench_pool *pool, const tt__timed *thing, CUresult *failed) {
+    float again, *us = &thing->graph->alone_us;
+    TT_TRY(time_few(pool, thing, 1, us, failed));
+    if (*failed != CUDA_SUCCESS || launches_in_graph((double)*us) == 1)
+        return TT_OK;
+    TT_TRY(time_few(pool, thing, 1, &again, failed));
+    *us = *failed == CUDA_SUCCESS && again < *us ? again : *us;
+    return TT_OK;
+}
+
 /* Makes the graph of a thing, and uploads it, so that its first launch does not take longer. */
 static tt_status make_graph(tt__bench_pool *pool, const tt__timed *thing, CUresult *failed) {
     const tt__driver *cu = pool->cu;
     CUgraph graph = NULL;
-    float us;
-    TT_TRY(time_few(pool, thing, 1, &us, failed));
-    if (*failed != CUDA_SUCCESS)
-        return TT_OK;
-    thing->graph->n = launches_in_graph((double)us);
     *failed = capture(pool, thing, thing->graph->n, &graph);
     if (*failed == CUDA_SUCCESS)
         *failed = cu->cuGraphInstantiateWithFlags(&thing->graph->exec, graph, 0);
@@ -441,10 +453,34 @@ static tt_status make_graph(tt__bench_pool *pool, const tt__timed *thing, CUresu
     return tt__cu_check(cu->cuStreamSynchronize(pool->stream), "a graph of launches");
 }
 
+/* What is compared has graphs of equally many launches, because each graph adds a fixed time. What takes
+ * twice as long as the fastest has its own number: there that does not matter. All can be queued behind the
+ * gate. */
+static void choose_launches(const tt__timed *thing, bool warm, float least_us) {
+    const float us = thing->graph->alone_us;
+    const int kernels = kernels_of(thing);
+    const int n = launches_in_graph((double)(us < 2 * least_us ? least_us : us)),
+              fit = QUEUE_MAX / (warm ? 2 : 1) / (kernels > 0 ? kernels : 1);
+    thing->graph->n = n <= fit ? n : fit > 1 ? fit : 1;
+}
+
 static tt_status make_graphs(tt__bench_pool *pool, const tt__timed *things, int n, CUresult *failed) {
-    for (int i = 0; i < n && pool->in_graph && *failed == CUDA_SUCCESS; i++)
-        if (things[i].graph && !things[i].graph->exec)
+    float least_us = FLT_MAX;
+    for (int i = 0; i < n && pool->in_graph && *failed == CUDA_SUCCESS; i++) {
+        tt__launch_graph *graph = things[i].graph;
+        if (graph && !graph->n && !(graph->alone_us > 0))
+            TT_TRY(time_alone(pool, &things[i], failed));
+        if (graph && graph->alone_us < least_us)
+            least_us = graph->alone_us;
+    }
+    for (int i = 0; i < n && pool->in_graph && *failed == CUDA_SUCCESS; i++) {
+        tt__launch_graph *graph = things[i].graph;
+        if (!graph || graph->n)
+            continue;
+        choose_launches(&things[i], pool->warm, least_us);
+        if (graph->n > 1)
             TT_TRY(make_graph(pool, &things[i], failed));
+    }
     return TT_OK;
 }
 

@@ -86,8 +86,9 @@ typedef CUresult (*tt__enqueue_fn)(const void *self, void *const *operands, CUst
 
 /* A graph of launches of one thing. Zero-initialise it, and give it to no other thing before it was freed. */
 typedef struct tt__launch_graph {
-    CUgraphExec exec; /* NULL: not made yet */
-    int n;            /* number of launches */
+    CUgraphExec exec; /* NULL: not made yet, or n is 1 */
+    int n;            /* number of launches; 1: they are so long that there is no graph; 0: not chosen yet */
+    float alone_us;   /* what a launch takes by itself */
 } tt__launch_graph;
 
 /* What one sample takes, if a launch takes so long: the launches of a graph, if the problem is in one. */
