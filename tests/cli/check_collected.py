@@ -91,21 +91,45 @@ assert "305x96" in [one["problem"] for one in json.loads(done.stdout)["results"]
 
 # A budget is shared by cost. A store of --db need not be there yet.
 os.mkdir("new", 0o700)
-write(HEADER, *(line(f"rows={100 + i},cols=96", 9 if i else 300) for i in range(5)))
-done = run("--collected", "asked.jsonl", "--budget", "6s", "--db", "new/store.db", "--json")  # what it does not reach is no failure
-results = json.loads(done.stdout)["results"]
-assert [one["problem"] for one in results] == [f"{100 + i}x96" for i in range(5)], results
-assert "ended the search" not in done.stderr, done.stderr
-assert not results[0]["note"] or results[0]["trials"] > max(one["trials"] for one in results[1:]), results  # whole, or with most trials
-write(HEADER, *(line(f"rows={200 + i},cols=96", 9) for i in range(40)))
-done = run("--collected", "asked.jsonl", "--budget", "8s", "--db", "new/many.db", "--json")  # 0.2 s each is less than a compile takes
-results = json.loads(done.stdout)["results"]
-assert results[0]["kernel"] and results[1]["kernel"] and not results[0]["copy_us"], results
-write(HEADER, *(line(f"rows={300 + i},cols=96", 9) for i in range(8)))
-run("--collected", "asked.jsonl", "--max-trials", 12, "--db", "new/kept.db", "--quiet")
-done = run("--collected", "asked.jsonl", "--budget", "10s", "--db", "new/kept.db", "--force", "--json")  # nothing is left to compile
-trials = [one["trials"] for one in json.loads(done.stdout)["results"]]
-assert 2.5 * statistics.median(trials[2:6]) > max(trials), trials  # although each problem is opened long before its turn
+
+
+def keeps(check):
+    """Tries what a busy machine may spoil up to three times, each with a store of its own."""
+    for left in (2, 1, 0):
+        try:
+            return check(f"new/{check.__name__}-{left}.db")
+        except AssertionError:
+            if not left:
+                raise
+
+
+def shares_by_cost(db):
+    write(HEADER, *(line(f"rows={100 + i},cols=96", 9 if i else 300) for i in range(5)))
+    done = run("--collected", "asked.jsonl", "--budget", "6s", "--db", db, "--json")  # what it does not reach is no failure
+    results = json.loads(done.stdout)["results"]
+    assert [one["problem"] for one in results] == [f"{100 + i}x96" for i in range(5)], results
+    assert "ended the search" not in done.stderr, done.stderr
+    assert not results[0]["note"] or results[0]["trials"] > max(one["trials"] for one in results[1:]), results  # whole, or with most trials
+
+
+def begins_many(db):
+    write(HEADER, *(line(f"rows={200 + i},cols=96", 9) for i in range(40)))
+    done = run("--collected", "asked.jsonl", "--budget", "8s", "--db", db, "--json")  # 0.2 s each is less than a compile takes
+    results = json.loads(done.stdout)["results"]
+    assert results[0]["kernel"] and results[1]["kernel"] and not results[0]["copy_us"], results
+
+
+def gives_each_its_turn(db):
+    write(HEADER, *(line(f"rows={300 + i},cols=96", 9) for i in range(8)))
+    run("--collected", "asked.jsonl", "--max-trials", 12, "--db", db, "--quiet")
+    done = run("--collected", "asked.jsonl", "--budget", "10s", "--db", db, "--force", "--json")  # nothing is left to compile
+    trials = [one["trials"] for one in json.loads(done.stdout)["results"]]
+    middle = statistics.median(trials[2:6])
+    assert middle >= 3 and 2.5 * middle > max(trials), trials  # although each problem is opened long before its turn
+
+
+for check in (shares_by_cost, begins_many, gives_each_its_turn):
+    keeps(check)
 done = run("--collected", "asked.jsonl", "--budget", "10ms", "--db", "new/other.db", "--json")
 unreached = [one for one in json.loads(done.stdout)["results"] if not one["trials"]]
 assert unreached and f"{len(unreached)} problems were not reached within the budget" in done.stderr, done

@@ -17,7 +17,8 @@
 
 enum { KILLED = 128 + SIGKILL, INTERRUPTED = 130 };
 
-/* Of all templates this one has the most configurations for a kernel to compile: most of the time trials run. */
+/* Of all templates this one has the most configurations for a kernel to compile: most of the time trials run.
+ */
 #define TEMPLATE "transpose_tiled"
 #define RUN      "--sizes 33 --effort exhaustive --only " TEMPLATE
 
@@ -119,11 +120,6 @@ static double moment_s(unsigned *seed) {
     return trials_s * (0.02 + (rand_r(seed) % 1000) / 1000.0);
 }
 
-/* A run had ended before its blow: the machine was busier when their length was measured. */
-static void came_too_late(void) {
-    trials_s *= 0.8;
-}
-
 /* ---- One store after the other ---- */
 
 enum { MOST_BLOWS = 12, HOW_MANY_FULL_ONES = 4 };
@@ -143,14 +139,23 @@ static void begin_store(stores *s) {
     s->held = 0;
 }
 
+/* The machine may be more or less busy than when the length of a run was measured. What a blow did to a new
+ * store tells: a run that continues one has less to do. */
+static void adapt(const stores *s, bool is_new, bool came_through) {
+    if (is_new && came_through)
+        trials_s *= 0.8;
+    else if (is_new && s->held == 0)
+        trials_s *= 1.1;
+}
+
 static bool is_store(const char *db) { /* not before a run has made one */
     return access(db, F_OK) == 0 && fault_number(db, "PRAGMA user_version") != 0;
 }
 
-/* Call after each kill. Continues a store to its end after a dozen kills, or if its run ended. If all its
+/* Call after each blow. Continues a store to its end after a dozen kills, or if its run ended. If all its
  * trials are there, it does so every fourth time, because finals take longer than trials. */
 static void look_after(stores *s, bool came_through) {
-    s->blows++;
+    const bool is_new = s->blows++ == 0;
     if (is_store(s->db)) {
         check_store(s->db);
         int64_t holds = fault_number(s->db, SCREENED);
@@ -158,6 +163,7 @@ static void look_after(stores *s, bool came_through) {
         s->held = holds;
         n_amid += holds > 0 && holds < n_trials;
     }
+    adapt(s, is_new, came_through);
     bool is_full = s->held == n_trials;
     if (!is_full && !came_through && s->blows < MOST_BLOWS)
         return;
@@ -183,8 +189,6 @@ static void disturb(const char *name, int times, int signal, bool group, int cod
         if (code == INTERRUPTED && r.code != 0)
             assert_has(&r, r.err, "run the same command again");
         hits += r.code != 0;
-        if (r.code == 0)
-            came_too_late();
         look_after(&s, r.code == 0);
         run_free(&r);
     }
@@ -292,8 +296,6 @@ static void what_was_reported_is_there(void **state) {
         *r = (reported){0, 0};
         bool killed = kill_program(s.db, r, moment_s(&seed));
         left -= killed;
-        if (!killed)
-            came_too_late();
         if (is_store(s.db)) {
             assert_true(screened(s.db, "copy") >= r->copies);
             assert_true(screened(s.db, "transpose") >= r->transposes);
