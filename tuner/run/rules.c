@@ -674,6 +674,11 @@ static tt_status find_tried(const tt__session *s, const group *g, const known *k
     tt__rule_config *last = &c->items[c->n];
     *last = (tt__rule_config){0};
     memset(c->tried, 0, sizeof c->tried);
+    for (size_t i = 0; i < c->n; i++) { /* a problem may have trials of an older text only */
+        const tt__template *t = tt__template_set_find(s->templates, c->items[i].kernel);
+        if (t && *t->hash)
+            tt__copy(c->items[i].hash, sizeof c->items[i].hash, t->hash);
+    }
     TT_TRY(tt__ladder_default(&normal, s->templates, g->op, &s->gpu, &k->problem));
     if (normal.t) {
         tt__copy(last->kernel, sizeof last->kernel, normal.t->kernel);
@@ -708,7 +713,7 @@ static tt_status try_contenders(tt__session *s, const tt__evidence *e, const gro
     if (status == TT_OK && n > KNOWN && resolve(&tries[0], s, k, fastest_of(e, k))) {
         if (resolve(&normal, s, k, &c->items[c->n]))
             default_weight = normal.weight;
-        status = tt__neighbour_try(s, &k->problem, tries, n, trials);
+        status = tt__neighbour_try(s, &k->problem, tries, n, s->end_s, trials);
         for (size_t i = KNOWN; i < n && status == TT_OK; i++) {
             if (trials[i].status == TT__TRIAL_SKIPPED)
                 continue;
@@ -762,8 +767,15 @@ tt_status tt__rules_measure(tt__session *s) {
         TT_TRY(s->backend->ops->enter(s->backend, s->lane));
     for (int round = 0; round < ROUNDS_MAX && n > 0; round++) {
         n = 0;
-        TT_TRY(measure_once(s, &n));
+        const tt_status status = measure_once(s, &n);
         all += n;
+        if (status == TT_E_INTERRUPTED || status == TT_E_DB)
+            return status;
+        if (status == TT_OK)
+            continue;
+        /* the winners are found, and a rule knows what it does not know */
+        tt__session_message(s, "not every configuration of the rule was measured: %s", tt_last_error());
+        break;
     }
     if (all)
         tt__session_message(

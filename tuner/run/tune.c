@@ -68,12 +68,12 @@ bool tt__neighbour(tt__problem *out, const tt__template *t, const tt__problem *p
 }
 
 tt_status tt__neighbour_try(tt__session *s, const tt__problem *near, const tt__candidate *c, size_t n,
-                            tt__trial *trials) {
+                            double end_s, tt__trial *trials) {
     const tt__backend_ops *ops = s->backend->ops;
     const size_t first = s->lane * TT__LANE_TRIALS;
     TT_TRY(ops->problem(s->backend, near, c->t));
     if (ops->await_until)
-        ops->await_until(s->backend, INFINITY);
+        ops->await_until(s->backend, end_s);
     for (size_t i = 0; i < n; i++)
         TT_TRY(ops->submit(s->backend, first + i, &c[i], 0));
     for (size_t done = 0; done < n;) {
@@ -108,7 +108,7 @@ static tt_status verify_near(tt__session *s, const tt__winner *w, const tt__temp
             return TT_OK;
         if (tt__space_resolve(&c, t, &s->gpu, &near, w->config) != TT_OK)
             continue; /* not legal there, so it serves nothing there */
-        tt_status status = tt__neighbour_try(s, &near, &c, 1, &trial);
+        tt_status status = tt__neighbour_try(s, &near, &c, 1, INFINITY, &trial);
         if (status == TT_E_INTERRUPTED)
             return status;
         if (status != TT_OK) /* the reference cannot do it */

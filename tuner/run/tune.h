@@ -46,9 +46,9 @@ size_t tt__neighbours(const tt__problem *p);
  * same of single numbers. False: the operation forbids it, or it is none. */
 bool tt__neighbour(tt__problem *out, const tt__template *t, const tt__problem *p, size_t k);
 
-/* Tries n configurations for it, while nothing else is under way in the current lane. A failure is one of the
- * reference, or TT_E_INTERRUPTED. */
+/* Tries n configurations for it, while nothing else is under way in the current lane. What cannot begin until
+ * end_s (tt__now_s) is skipped. A failure is one of the reference, or TT_E_INTERRUPTED. */
 tt_status tt__neighbour_try(tt__session *s, const tt__problem *near, const tt__candidate *c, size_t n,
-                            tt__trial *trials);
+                            double end_s, tt__trial *trials);
 
 #endif

@@ -236,7 +236,7 @@ static tt_status try_near(contest *c, tt__session *s, const tt__problem *p) {
         for (int i = 0; i < 2 && legal; i++)
             legal = tt__space_resolve(&both[i], c->templates[i], &s->gpu, &near,
                                       c->templates[i]->default_config) == TT_OK;
-        tt_status status = legal ? tt__neighbour_try(s, &near, both, 2, trials) : TT_E_INVALID;
+        tt_status status = legal ? tt__neighbour_try(s, &near, both, 2, INFINITY, trials) : TT_E_INVALID;
         if (status == TT_E_INTERRUPTED)
             return status;
         if (status != TT_OK || trials[0].status != TT__TRIAL_OK)

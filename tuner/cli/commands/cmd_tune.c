@@ -487,7 +487,7 @@ static tt_status tune_asked(call *c, tt_ctx *ctx, const tt_tune_opts *opts) {
     for (size_t i = 0; i < l->n; i++)
         all_us += tt__collected_us(l->items[i].is);
     for (size_t i = 0; i < l->n && status == TT_OK; i++) {
-        worth[i] = tt__collected_us(l->items[i].is) + set_up * all_us / (double)l->n;
+        worth[i] = all_us > 0 ? tt__collected_us(l->items[i].is) + set_up * all_us / (double)l->n : 1;
         answers[i] = *l->items[i].answer.kernel ? &l->items[i].answer : NULL;
         status = add_asked(&problems[i], kernels, ctx, &l->items[i], l);
     }
@@ -530,7 +530,9 @@ static tt_status check_kinds(const tt__cli_args *args, const tt_tune_opts *opts)
     tt__devices *found = malloc(sizeof *found); /* large for a stack */
     if (!found)
         return tt__fail_memory(sizeof *found);
-    status = tt__devices_of(found, opts);
+    tt_tune_opts quiet = *opts; /* the run says which GPUs it leaves out */
+    quiet.on_message = NULL;
+    status = tt__devices_of(found, &quiet);
     if (status == TT_OK && found->n_kinds > 1)
         status = tt__fail(TT_E_INVALID,
                           "%s is for one kind of GPU, and device %d is %s, device %d %s: run it once for "
