@@ -188,7 +188,6 @@ extern const bench_peer_kind bench_peer_kinds[BENCH_PEERS];
 tt_status bench_variant_add(bench_peer *peer, const bench_variant *v);
 void bench_peer_close(bench_peer *peer);
 
-/* Ours again: the best configurations of the store's trials, each a variant. */
 tt_status bench_ours_open(bench_peer *peer, bench *b, const bench_case *c);
 tt_status bench_memcpy_open(bench_peer *peer, bench *b, const bench_case *c);
 tt_status bench_copy_open(bench_peer *peer, bench *b, const bench_case *c);

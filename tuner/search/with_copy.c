@@ -35,7 +35,8 @@ static tt_status expect_starts(tt__session *s, const tt__search *search, const t
     tt__priors priors = {0};
     tt_status status = tt__search_loop_starts(s, search, model, &starts, &priors);
     for (size_t i = 0; i < starts.n && i < TT__STARTS_MODELLED && status == TT_OK; i++)
-        status = tt__expected_later(s->expected, &search->space.items[starts.at[i]], &search->problem);
+        if (search->known[starts.at[i]] == TT__UNTRIED)
+            status = tt__expected_later(s->expected, &search->space.items[starts.at[i]], &search->problem);
     tt__priors_free(&priors);
     return status;
 }

@@ -259,7 +259,7 @@ tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gp
         if (p->in_graph && !out->moves && out->arrays[i].direction == TT__INOUT)
             return tt__fail(TT_E_UNSUPPORTED,
                             "%s is `inout`, so it is restored before each launch, and a graph of "
-                            "launches cannot be timed without that: leave --graph out",
+                            "launches cannot be timed without that: leave --graph (tt_problem.in_graph) out",
                             t->operation->operands[i].name);
     for (int i = 0; i < out->n; i++)
         TT_TRY(check_range(&out->arrays[i], t->operation, &t->operation->operands[i]));

@@ -61,8 +61,8 @@ static tt_status find_shipped(lock *l, const tt__problem *p) {
     }
     return l->n_shipped > before
                ? TT_OK
-               : tt__fail(TT_E_NO_WINNER, "there is no winner for the %s of %s: tune it first", p->op,
-                          tt__problem_text(text, p));
+               : tt__fail(TT_E_NO_WINNER, "there is no winner for the %s of %s%s: tune it first", p->op,
+                          tt__problem_text(text, p), tt__problem_regime(p));
 }
 
 /* Appends the named problems' ids as JSON. What the store lacks may come with tiletune. */
