@@ -385,12 +385,25 @@ static tt_status answer_default(const query *q, const tt__candidate *best) {
     return advise(q);
 }
 
+/* Has the problem of a graph a winner of separate launches here? That is better than a kernel that nobody
+ * measured, and than a rule of another regime or GPU, and try_anything finds it. */
+static bool is_known_outside(const query *q) {
+    tt__problem outside = *q->problem;
+    tt__winner w;
+    bool known = false;
+    outside.in_graph = false;
+    for (tt__layer layer = 0; layer < TT__LAYER_COUNT && q->problem->in_graph && !known; layer++)
+        known = tt__snapshot_winner(q->known, layer, q->gpu, &outside, &w);
+    return known;
+}
+
 /* A kernel that gets the sizes as arguments is not compiled for each problem. So it is a better answer than
  * the kernel of another problem, which has sizes as constants. The operation prefers such kernels to others.
  */
 static tt_status try_sized_by_args(query *q, bool *done) {
     char name[TT__NAME_MAX];
-    for (size_t i = 0; q->op->macros && !*done && tt__operation_prefers(name, q->op, i); i++) {
+    const bool better = q->op->macros && is_known_outside(q);
+    for (size_t i = 0; q->op->macros && !better && !*done && tt__operation_prefers(name, q->op, i); i++) {
         const tt__template *t = tt__template_set_find(q->templates, name);
         tt__candidate best = {0};
         tt__trial trial;
@@ -553,30 +566,25 @@ static tt_status try_rule(query *q, bool *done) {
     return ask_rule(q, false, done);
 }
 
-/* Rules of separate launches, for a problem in a graph. If it has a winner of separate launches here, *known
- * is set: that is better than any rule of another regime or GPU, and try_anything finds it. */
-static tt_status ask_rule_outside(query *q, bool another, bool *known, bool *done) {
+/* Rules of separate launches, for a problem in a graph. */
+static tt_status ask_rule_outside(query *q, bool another, bool *done) {
     tt__problem outside = *q->problem;
-    tt__winner w;
     query again = *q;
     outside.in_graph = false;
     again.problem = &outside;
     again.loss = NULL;
-    for (tt__layer layer = 0; layer < TT__LAYER_COUNT && !*known; layer++)
-        *known = tt__snapshot_winner(q->known, layer, q->gpu, &outside, &w);
-    return *known ? TT_OK : ask_rule(&again, another, done);
+    return ask_rule(&again, another, done);
 }
 
 /* First all of this GPU, then of another one; of graphs before separate launches. */
 static tt_status try_rules_of_others(query *q, bool *done) {
-    bool known = false;
+    if (is_known_outside(q))
+        return TT_OK;
     if (q->problem->in_graph)
-        TT_TRY(ask_rule_outside(q, false, &known, done));
-    if (!*done && !known)
+        TT_TRY(ask_rule_outside(q, false, done));
+    if (!*done)
         TT_TRY(ask_rule(q, true, done));
-    if (!*done && !known && q->problem->in_graph)
-        TT_TRY(ask_rule_outside(q, true, &known, done));
-    return TT_OK;
+    return *done || !q->problem->in_graph ? TT_OK : ask_rule_outside(q, true, done);
 }
 
 /* The rungs below the very problem, from the top. */
