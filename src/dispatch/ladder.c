@@ -1,7 +1,8 @@
 /*
  * The look-up ladder. Rungs from the top: a valid winner of this problem, a stale one, the choice of a rule,
  * the default of a kernel that gets the sizes as arguments, the winner of the nearest problem, the choice of
- * another GPU's rule, a winner from another architecture or element size, a template's default. On each rung
+ * another GPU's rule, a winner from another architecture or element size, a template's default. A problem in
+ * a graph asks rules of separate launches, too, unless its winner of separate launches is known. On each rung
  * all layers are asked, in memory (snapshot.h). The answer is the first configuration that is legal for the
  * problem, and that is not known to be wrong for it on this GPU.
  */
@@ -594,8 +595,8 @@ static tt_status (*const rungs[])(query *q, bool *done) = {
 static tt_status no_winner(const query *q) {
     char text[TT__PROBLEM_TEXT_MAX];
     return tt__fail(TT_E_NO_WINNER,
-                    "%s has no winner for the %s of %s%s on %s: tune it, and make the file anew with "
-                    "\"tune lock\"",
+                    "%s has no winner for the %s of %s%s on %s: tune it, then write the file again "
+                    "with \"tune lock\"",
                     tt__store_path(q->ctx->store), q->problem->op, tt__problem_text(text, q->problem),
                     tt__problem_regime(q->problem), q->gpu->name);
 }

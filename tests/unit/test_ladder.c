@@ -128,6 +128,22 @@ static void far_and_farther(void **state) {
     }
 }
 
+/* A trial of what was answered: it was wrong. */
+static void store_wrong(const char *path, const tt__gpu *gpu, const tt__problem *p, const tt__template *t,
+                        const char *config) {
+    const tt__env env = {"580.159.04", "13.0", TT__METHOD};
+    const tt__trial wrong = {.status = TT__TRIAL_WRONG_RESULT};
+    tt__store *s = must_open(path);
+    int64_t gpu_id, problem, config_id, run;
+    assert_ok(tt__store_gpu(s, gpu, &gpu_id));
+    assert_ok(tt__store_problem(s, p, &problem));
+    assert_ok(tt__template_read(&t));
+    assert_ok(tt__store_config(s, t->kernel, t->op, t->hash, config, &config_id));
+    assert_ok(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
+    assert_ok(tt__store_trial_put(s, run, problem, config_id, TT__STAGE_SCREEN, &wrong));
+    tt__store_close(&s);
+}
+
 /* A shipped rule answers for a shape that nobody measured, on its GPU before any winner, on another one of
  * the architecture after the winners that are near. Its configuration is legal, and can be the default. */
 static void a_rule_answers_what_was_not_measured(void **state) {
@@ -157,6 +173,12 @@ static void a_rule_answers_what_was_not_measured(void **state) {
     choice = best(ctx, &asked);
     assert_int_equal(choice.match, TT_MATCH_RULE);
     assert_non_null(strstr(choice.why, " in separate launches"));
+    store_wrong(user, h200, &asked, tt__template_set_find(&ctx->templates, choice.kernel), choice.config);
+    tt_close(&ctx);
+    ctx = ctx_of(user, h200->name); /* what failed in a graph is no answer there, but is one elsewhere */
+    assert_string_not_equal(best(ctx, &asked).config, choice.config);
+    asked.in_graph = false;
+    assert_string_equal(best(ctx, &asked).config, choice.config);
     tt_close(&ctx);
     crown_in(user, &h800, &near, NULL, small_config, 50);
     ctx = ctx_of(user, h800.name);
