@@ -340,6 +340,7 @@
         " WHERE template_hash NOT IN (SELECT hash FROM template)") \
     X(PRUNE_UNNAME_TEXTS, "DELETE FROM template WHERE kernel = ''") \
     X(PRUNE_LIST_TEXTS, "SELECT id, kernel, hash FROM template") \
+    X(PRUNE_NAMES, "SELECT name FROM operation WHERE NOT ?1 UNION SELECT kernel FROM template WHERE ?1 AND kernel <> '' ORDER BY 1") \
     X(PRUNE_WINNER, "DELETE FROM winner WHERE gpu_id = ?1 AND problem_id = ?2") \
     X(PRUNE_WINNERS_OF_GPU, "DELETE FROM winner WHERE gpu_id = ?1") \
     X(PRUNE_WINNERS_BEFORE, "DELETE FROM winner WHERE unix_ms < ?1") \

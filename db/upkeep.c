@@ -341,6 +341,20 @@ tt_status tt__store_prune(tt__store *s, const tt__prune_opts *opts, tt__pruned *
     return status;
 }
 
+tt_status tt__store_prune_names(tt__store *s, bool kernels, void (*fn)(void *user, const char *name),
+                                void *user) {
+    sqlite3_stmt *stmt;
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_PRUNE_NAMES, "i", (int64_t)kernels);
+    while (tt__db_next(s, stmt, &status)) {
+        const char *name = tt__db_text(stmt, 0);
+        if (name)
+            fn(user, name);
+        else
+            status = tt__fail_memory(0);
+    }
+    return status;
+}
+
 static tt_status file_bytes(tt__store *s, int64_t *bytes) {
     return tt__db_int(s, bytes, 0, TT__SQL_FILE_BYTES, "");
 }

@@ -49,6 +49,10 @@ typedef struct tt__prune_opts {
  * is in progress. */
 tt_status tt__store_prune(tt__store *s, const tt__prune_opts *opts, tt__pruned *out);
 
+/* Calls `fn` with the name of each operation, or else of each kernel, that the store has something of. */
+tt_status tt__store_prune_names(tt__store *s, bool kernels, void (*fn)(void *user, const char *name),
+                                void *user);
+
 /* Rewrites the file without free space and empties its log. Returns the sizes before and after. It needs as
  * much free space on the disk for a moment, and waits for all readers and writers. */
 tt_status tt__store_vacuum(tt__store *s, int64_t *before, int64_t *after);

@@ -117,6 +117,11 @@ run("import", "recordings/h100.json", *db)
 held = {(w["gpu"], w["rows"]): w["kernel"] for w in json.loads(run("list", *db, "--json").stdout)["winners"]}
 assert len(held) == 10, held
 assert run("prune", "--size", 4096, "--dry-run", *db).stdout.startswith("Would take out 2 winners, "), db
+for option, name, says in (("--op", "transpos", "--op transpos: p.db has nothing of it (it has copy, transpose, transpose_ladder)"),
+                           ("--kernel", "transpose_wdie", "--kernel transpose_wdie: p.db has nothing of it (it has copy_"),
+                           ("--op", "nope --size 4096", "there is no operation nope (there are axpby, ")):
+    assert says in run("prune", option, *name.split(), *db, code=2).stderr, says
+assert "0 trials" in run("prune", "--op", "axpby", *db).stdout  # the name is right
 run("prune", "--size", 4096, *db)
 run("prune", "--kernel", "transpose_wide", *db)
 left = {(w["gpu"], w["rows"]): w["kernel"] for w in json.loads(run("list", *db, "--json").stdout)["winners"]}
@@ -127,5 +132,6 @@ assert "has nothing of the transpose of 4096x4096" in run("prune", "--size", 409
 assert "0 trials" in run("prune", "--kernel", "transpose_wide", "--size", 1024, *db).stdout
 assert "leave the other options out" in run("prune", "--all", "--stale", *db, code=2).stderr
 run("prune", "--all", *db)
+assert "--op nope: p.db has nothing of it (it has no results)" in run("prune", "--op", "nope", *db, code=2).stderr
 assert run("check", *db).stdout == "p.db is whole: 0 GPUs, 0 winners, 0 trials, 0 cubins\n"
 print(f"{len(commands)} commands of the README")

@@ -281,7 +281,7 @@ class Export(Folder):
                             (["--op", "nope"], "no trials of nope on this GPU"),
                             (["--kernel", "transpose_tiled", "--size", 77],
                              "of transpose_tiled for this problem on this GPU"),
-                            (["--op", "nope", "--problem", "n=1"], "no such built-in operation"),
+                            (["--op", "nope", "--problem", "n=1"], "there is no operation nope (there are "),
                             (["--size", 64, "--size", 65], "one at a time"),
                             (["--format", "kernel-tuner-cache"], "one kernel and one problem"),
                             (["--format", "xml"], "expected t4"), (["--kernel", "none.cu"], "none.cu"),

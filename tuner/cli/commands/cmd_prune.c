@@ -73,16 +73,51 @@ static bool names_part(const tt__cli_args *args) {
     return args->kernel || args->op || args->n_problems || args->n_texts;
 }
 
+typedef struct names {
+    const char *wanted;
+    bool found;
+    tt__str all;
+} names;
+
+static void consider_name(void *user, const char *name) {
+    names *n = user;
+    n->found |= strcmp(name, n->wanted) == 0;
+    tt__str_addf(&n->all, "%s%s", n->all.len ? ", " : "", name);
+}
+
+/* A name that nothing has is a typing error. */
+static tt_status check_name(tt__store *store, bool is_kernel, const char *name) {
+    names n = {.wanted = name};
+    tt_status status = tt__store_prune_names(store, is_kernel, consider_name, &n);
+    if (status == TT_OK)
+        status = tt__str_check(&n.all);
+    if (status == TT_OK && !n.found)
+        status =
+            tt__fail(TT_E_INVALID, "--%s %s: %s has nothing of it (it has %s)", is_kernel ? "kernel" : "op",
+                     name, tt__store_path(store), n.all.len ? n.all.text : "no results");
+    tt__str_free(&n.all);
+    return status;
+}
+
+static tt_status check_names(tt__store *store, const tt__cli_args *args, const tt__template_set *known) {
+    const tt__operation *op;
+    if (args->op && tt__operation_builtin(&op, args->op) != TT_OK)
+        TT_TRY(check_name(store, false, args->op));
+    if (args->kernel && !tt__cli_is_file(args->kernel) && !tt__template_set_find(known, args->kernel))
+        TT_TRY(check_name(store, true, args->kernel));
+    return TT_OK;
+}
+
 /* The results of what the command line names. */
 static tt_status find_part(tt__prune_part *out, tt__template_set *set, tt__store *store,
-                           const tt__cli_args *args) {
+                           const tt__template_set *known, const tt__cli_args *args) {
     tt__recording_part part;
     tt__problem problem;
     char text[TT__PROBLEM_TEXT_MAX];
     TT_TRY(tt__sharing_part(&part, set, &problem, args));
     *out = (tt__prune_part){.op = part.op, .kernel = part.kernel};
     if (!part.problem)
-        return TT_OK;
+        return check_names(store, args, known);
     TT_TRY(tt__store_known_problem(store, part.problem, &out->problem_id));
     return out->problem_id > 0
                ? TT_OK
@@ -104,7 +139,7 @@ static int run(const tt__cli_args *args) {
     if (args->other_gpus)
         TT_GOTO(check_all_seen(&judge));
     if (names_part(args))
-        TT_GOTO(find_part(&part, &set, store, args));
+        TT_GOTO(find_part(&part, &set, store, &judge.templates, args));
     tt__prune_opts opts = {
         .user = &judge,
         .gpu = args->other_gpus ? is_elsewhere : NULL,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/read_file.h"
+#include "kernel/load/builtin.h"
 #include "tuner/cli/shell/problems.h"
 
 /* The content of a file: a database or a recording. */
@@ -117,7 +118,8 @@ static tt_status find_template(tt__template_set *set, const tt__cli_args *args, 
     for (size_t i = 0; i < set->n && !*out; i++)
         if (strcmp(set->items[i]->op, args->op ? args->op : "transpose") == 0)
             *out = set->items[i];
-    return *out ? TT_OK : tt__fail(TT_E_INVALID, "--op %s: there is no such built-in operation", args->op);
+    const tt__operation *op;
+    return *out ? TT_OK : tt__operation_builtin(&op, args->op);
 }
 
 /* A kernel that is only a name needs no template. */
