@@ -270,6 +270,24 @@ static void folders_are_looked_through(void **state) {
     assert_non_null(strstr(tt_last_error(), "mine.cu:15: more than 8 `include` lines"));
 }
 
+static void missing_folders_are_named(void **state) {
+    (void)state;
+    char expected[256];
+    tt__template *t;
+    tt__str says = {0};
+    assert_int_equal(load_with(&t, "//@ include sub\n//@ include NOWHERE\n// //@ include comment\n"
+                                   "//@ include both.h\n//@ include /tmp\n"),
+                     TT_OK);
+    assert_int_equal(tt__include_missing(&says, t->path, t->source), TT_OK);
+    snprintf(expected, sizeof expected,
+             "`include NOWHERE`: there is no folder %s/NOWHERE/\n`include both.h`: there is no folder "
+             "%s/both.h/",
+             folder, folder);
+    assert_string_equal(tt__str_text(&says), expected);
+    tt__str_free(&says);
+    tt__template_free(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(headers_are_part_of_the_text),
@@ -277,6 +295,7 @@ int main(void) {
         cmocka_unit_test(marks_of_byte_order_are_no_text),
         cmocka_unit_test(headers_are_refused),
         cmocka_unit_test(folders_are_looked_through),
+        cmocka_unit_test(missing_folders_are_named),
         cmocka_unit_test(names_are_written_as_texts),
         cmocka_unit_test(survives_mutations),
     };

@@ -123,14 +123,19 @@ out:
     return status;
 }
 
-/* Looks for the header in a folder, which is relative to that of the file `from`. */
+/* Appends the path of `name` in a folder that is relative to that of the file `from`. */
+static void add_path(tt__str *out, const char *from, tt__slice folder, const char *name) {
+    const char *slash = strrchr(from, '/');
+    const bool absolute = (folder.n ? *folder.at : *name) == '/';
+    tt__str_addf(out, "%.*s%.*s%s%s", slash && !absolute ? (int)(slash - from + 1) : 0, from, (int)folder.n,
+                 folder.at, folder.n ? "/" : "", name);
+}
+
+/* Looks for the header in a folder. */
 static tt_status paste(expansion *x, const file *by, int line, const char *name, const file *from,
                        tt__slice folder, bool *pasted) {
-    const char *slash = strrchr(from->path, '/');
-    bool absolute = (folder.n ? *folder.at : *name) == '/';
     tt__str path = {0};
-    tt__str_addf(&path, "%.*s%.*s%s%s", slash && !absolute ? (int)(slash - from->path + 1) : 0, from->path,
-                 (int)folder.n, folder.at, folder.n ? "/" : "", name);
+    add_path(&path, from->path, folder, name);
     tt_status status = tt__str_check(&path);
     if (status == TT_OK)
         status = paste_at(x, by, line, name, tt__str_text(&path), pasted);
@@ -241,6 +246,22 @@ static tt_status expand_all(expansion *x, const char *path, const char *text) {
 
 tt_status tt__include_expand(tt__str *out, const char *path, const char *text) {
     return expand_all(&(expansion){.out = out}, path, text);
+}
+
+tt_status tt__include_missing(tt__str *out, const char *path, const char *text) {
+    expansion x = {0};
+    tt_status status = find_folders(&x, path, text);
+    for (size_t i = 0; status == TT_OK && i < x.n_folders; i++) {
+        tt__str folder = {0};
+        struct stat st;
+        add_path(&folder, path, x.folders[i], "");
+        status = tt__str_check(&folder);
+        if (status == TT_OK && (stat(folder.text, &st) != 0 || !S_ISDIR(st.st_mode)))
+            tt__str_addf(out, "%s`include %.*s`: there is no folder %s", out->len ? "\n" : "",
+                         TT__SHOW(x.folders[i]), folder.text);
+        tt__str_free(&folder);
+    }
+    return status;
 }
 
 bool tt__include_has(const char *path, const char *text, const char *file) {

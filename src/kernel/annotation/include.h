@@ -30,6 +30,9 @@ tt_status tt__include_expand(tt__str *out, const char *path, const char *text);
 /* Does `file` come in where this text is expanded? Headers behind one that cannot be read do not count. */
 bool tt__include_has(const char *path, const char *text, const char *file);
 
+/* Appends a line for each folder of an `include` line that is not there. */
+tt_status tt__include_missing(tt__str *out, const char *path, const char *text);
+
 /* Appends a `#line`: what comes next is this line of the file. */
 void tt__line_directive(tt__str *out, int line, const char *file);
 

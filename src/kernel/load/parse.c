@@ -682,6 +682,34 @@ static void uncover_annotations(char *source) {
     }
 }
 
+/* Does an annotation name it, other than the one that declares it? */
+static bool is_annotated(const char *source, const char *name) {
+    for (const char *at = source; *at; at += *at == '\n') {
+        const size_t n = strcspn(at, "\n");
+        tt__slice rest = tt__trim((tt__slice){at, n});
+        at += n;
+        if (rest.n < 3 || memcmp(rest.at, "//@", 3) != 0)
+            continue;
+        rest = tt__trim((tt__slice){rest.at + 3, rest.n - 3});
+        const tt__slice keyword = tt__take_word(&rest);
+        if (tt__slice_is(keyword, "let") || tt__slice_is(keyword, "derived"))
+            tt__take_word(&rest);
+        for (size_t i = 0; i < rest.n; i += word_length(rest.at + i) ? word_length(rest.at + i) : 1)
+            if (tt__word_is(rest.at + i, word_length(rest.at + i), name))
+                return true;
+    }
+    return false;
+}
+
+static void warn_of_derived(tt__str *out, const tt__template *t, const char *code) {
+    for (size_t i = 0; i < t->n_derived; i++) {
+        const tt__derived *d = &t->derived[i];
+        if (!is_annotated(t->source, d->name) && !(d->macro && tt__text_has_word(code, d->name)))
+            tt__str_addf(out, "%snothing uses the `%s` %s", out->len ? "\n" : "",
+                         d->macro ? "derived" : "let", d->name);
+    }
+}
+
 static bool gets(const tt__template *t, const tt__geometry_expr *g, int operand) {
     return (g->swap_line && (g->swap_of[0] == operand || g->swap_of[1] == operand)) ||
            tt__template_gets(t, g, operand) != NULL;
@@ -764,6 +792,10 @@ tt_status tt__template_unused(tt__str *out, const tt__template *t) {
     for (size_t i = 0; i < t->n_params; i++)
         if (!tt__text_has_word(code, t->params[i].name))
             tt__str_addf(out, "%snothing uses the parameter %s", out->len ? "\n" : "", t->params[i].name);
+    memcpy(code, t->source, strlen(t->source));
+    tt__cxx_blank_comments(code);
+    if (t->own) /* of a template, the cost model may know it by its name */
+        warn_of_derived(out, t, code);
     for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
         const tt__operand *o = &t->own->operands[i];
         if (!o->scalar && o->direction != TT__CONSTANT && !is_named(t, (int)i))

@@ -18,6 +18,7 @@
 #include "gpu/device.h"
 #include "gpu/kernel.h"
 #include "kernel/annotation/annotation.h"
+#include "kernel/annotation/include.h"
 #include "kernel/load/builtin.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/config.h"
@@ -361,6 +362,7 @@ static tt_status open_examined(examined *e, const tt__cli_args *args, const char
     *e = (examined){.compile_timeout_s = args->compile_timeout_s};
     TT_TRY(tt__template_load(&e->t, path));
     TT_TRY(tt__template_unused(&e->warnings, e->t));
+    TT_TRY(tt__include_missing(&e->warnings, e->t->path, e->t->source));
     TT_TRY(tt__annotation_lookalikes(&e->warnings, e->t));
     TT_TRY(choose_problem(&e->p, e->t, args));
     TT_TRY(choose_gpu(&e->gpu, args));
