@@ -310,7 +310,7 @@ TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
 TT_API tt_status tt_plan_launch(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr src, CUstream stream);
 
 /* An argument of a launch. Arguments are in the order of declaration: the operation's buffers and
- * scalars. */
+ * scalars, without those that only the reference gets, or `data` and `verify` kernels. */
 typedef struct tt_argument {
     size_t size;      /* set by the caller */
     const char *name; /* this and the other texts are borrowed from the plan */

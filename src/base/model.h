@@ -198,6 +198,7 @@ typedef struct tt__array {
     tt__init init;
     bool filled;      /* a kernel of `data` changes it */
     bool by_config;   /* each configuration has its own count, and `count` is the largest */
+    bool aside;       /* no tuned kernel gets it, so it is no argument of a plan */
     double low, high; /* range of TT__INIT_UNIFORM; `low` is a scalar's value */
     int from;         /* of TT__INIT_COPY */
     double abs_tolerance, rel_tolerance;

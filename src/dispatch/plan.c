@@ -412,7 +412,7 @@ static tt_status take_parameters(tt_plan *plan, const tt__workload *w) {
     plan->parameters = calloc((size_t)w->n + 1, sizeof *plan->parameters);
     if (!plan->parameters)
         return tt__fail_memory((size_t)w->n * sizeof *plan->parameters);
-    for (int i = 0; i < w->n; i++) {
+    for (int i = 0; i < w->n && !w->arrays[i].aside; i++) { /* those are last */
         const tt__array *a = &w->arrays[i];
         if (a->direction == TT__CONSTANT)
             plan->missing |= UINT64_C(1) << plan->n_constants++;

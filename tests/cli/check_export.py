@@ -73,9 +73,10 @@ template <typename T> __global__ void scale_reference(T *y, const T *x, int n) {
         y[i] = 3 * x[i];
 }
 """
-# Two kernels in a loop, which get the number of its turn.
+# Two kernels in a loop, which get the number of its turn. `wide` is the reference's alone, and no argument of a plan.
 LOOP = """//@ kernel    up
 //@ problem   n 1000
+//@ buffer    wide f64 n scratch
 //@ buffer    x f32 n inout
 //@ buffer    y f32 n scratch
 //@ param     THREADS 64 128
@@ -92,7 +93,8 @@ LOOP = """//@ kernel    up
 //@ reference plain
 //@ block     64
 //@ grid      ceil_div(n, 64)
-//@ args      x, i32 n
+//@ args      x, wide, i32 n
+//@ tolerance rel 1e-5
 extern "C" __global__ void up(float *y, const float *x, int n, int t) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
@@ -103,11 +105,13 @@ extern "C" __global__ void down(float *x, const float *y, int n, int t) {
     if (i < n)
         x[i] = y[i] * 0.5f + t;
 }
-extern "C" __global__ void plain(float *x, int n) {
+extern "C" __global__ void plain(float *x, double *wide, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
-        for (int t = 3; t < 13; t += 2)
-            x[i] = (x[i] + t) * 0.5f + t;
+        for (int t = 3; t < 13; t += 2) {
+            wide[i] = x[i];
+            x[i] = (float)((wide[i] + t) * 0.5 + t);
+        }
 }
 """
 # Buffers and scalars in a struct by value, which change places.
@@ -261,6 +265,10 @@ def check_values(kernels):
     assert [a["name"] for a in winner["arguments"]] == ["x", "y", "a"] and winner["arguments"][0]["bytes"] == 4000
     looped, = json.loads(run(tune, "export", "--db", "store.db", "--kernel", kernels["loop"], "--format", "json"))["winners"]
     assert [(step["times"], step.get("together")) for step in looped["launches"]] == [(5, None), (5, 1)], looped
+    assert [a["name"] for a in looped["arguments"]] == ["x", "y"], looped
+    text = (here / "tuned.h").read_text()
+    assert "int tuned_launch_up(const tuned_plan *plan, CUdeviceptr d_x, CUdeviceptr d_y, CUstream stream);" in text
+    assert "/* up: x (inout, f32), y (scratch, f32) */" in text
     run(tune, *one, "header", "--output", "saxpy_n.h")
     names = sorted(name for name in winner["config"] if f"-D{name}=" in " ".join(winner["options"]))
     assert names and "PER_SM" in winner["config"] and "PER_SM" not in names  # an argument of the kernel

@@ -64,23 +64,24 @@ static void expect_all(const char *text, const one_case *cases, size_t n) {
 static const char cooperative[] =
     "//@ kernel    twice\n"
     "//@ problem   n 1000\n"
-    "//@ buffer    y f32 n inout\n"
+    "//@ buffer    x f32 n in\n"
+    "//@ buffer    y f32 n out\n"
     "//@ param     THREADS 64 512\n"
     "//@ param     EACH 1 4 16\n"
     "//@ launch    cooperative\n"
     "//@ block     THREADS\n"
     "//@ grid      sm_count * EACH\n"
-    "//@ args      y, i32 n\n"
+    "//@ args      y, x, i32 n\n"
     "//@ default   THREADS=64 EACH=1\n"
     "//@ reference plain\n"
     "//@ block     64\n"
     "//@ grid      1\n"
-    "//@ args      y, i32 n\n"
-    "extern \"C\" __global__ void twice(float *y, int n) {\n"
-    "    for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) y[i] *= 2;\n"
+    "//@ args      y, x, i32 n\n"
+    "extern \"C\" __global__ void twice(float *y, const float *x, int n) {\n"
+    "    for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) y[i] = 2 * x[i];\n"
     "}\n"
-    "extern \"C\" __global__ void plain(float *y, int n) {\n"
-    "    for (int i = threadIdx.x; i < n; i += 64) y[i] *= 2;\n"
+    "extern \"C\" __global__ void plain(float *y, const float *x, int n) {\n"
+    "    for (int i = threadIdx.x; i < n; i += 64) y[i] = 2 * x[i];\n"
     "}\n";
 
 static void test_cooperative(void **state) {
@@ -89,16 +90,17 @@ static void test_cooperative(void **state) {
         {0, "5 of 5 configurations tried, 0 failed", NULL, NULL, NULL, NULL},
         {0, "5 of 5 configurations tried, 0 failed", NULL, NULL, NULL, "80"},
         {0, "4 of 4 configurations tried, 0 failed", NULL, NULL, NULL, "75"},
+        {0, "n=1000, in a graph", NULL, NULL, "in_graph", NULL},
         {0, "6 of 6 configurations tried, 0 failed", "//@ launch    cooperative\n", "", NULL, NULL},
         {2,
          "`sm_count * EACH` makes 1600 blocks that wait for each other (`launch cooperative`), and the GPU",
          "THREADS=64 EACH=1", "THREADS=512 EACH=16", NULL, NULL},
-        {2, "k.cu:6:15: found 'alone', expected: early or cooperative", "cooperative", "alone", NULL, NULL},
+        {2, "k.cu:7:15: found 'alone', expected: early or cooperative", "cooperative", "alone", NULL, NULL},
         {2,
          "k.cu:1:15: twice waits for its whole grid (this_grid), so all of its blocks must be on the GPU at",
          "//@ launch    cooperative\n", "//@ where EACH < 4\n", NULL, NULL},
     };
-    enum { ORDINARY = 6 };
+    enum { ORDINARY = 7 };
     static char waits[4096];
     EXPECT_ALL(cooperative, (one_case[]){cases[0]});
     for (int i = 0; i < ORDINARY; i++)

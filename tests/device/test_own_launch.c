@@ -403,8 +403,101 @@ static void test_lengths_by_parameters(void **state) {
     tt_kernel_close(&k);
 }
 
+/* Buffers and scalars that only other kernels get are no arguments: `wide` and `half` belong to the
+ * reference, and `raw` to `data`. A struct, and buffers that change places, count as a use. */
+static const char with_helpers[] =
+    "//@ kernel    step\n"
+    "//@ problem   n 256\n"
+    "//@ scalar    half f32 0.5\n"
+    "//@ buffer    wide f64 n scratch\n"
+    "//@ buffer    raw f32 n in uniform 0 1\n"
+    "//@ buffer    x f32 n in\n"
+    "//@ constant  c f32 1 uniform 2 2\n"
+    "//@ buffer    source f32 n in\n"
+    "//@ buffer    same f32 n in source\n"
+    "//@ buffer    y f32 n inout\n"
+    "//@ buffer    held f32 n scratch\n"
+    "//@ scalar    a f32 2\n"
+    "//@ block     64\n"
+    "//@ grid      n / 64\n"
+    "//@ repeat    2\n"
+    "//@ swap      y held\n"
+    "//@ args      struct (held, i32 n, a, x), y, same\n"
+    "//@ data      pack\n"
+    "//@ block     64\n"
+    "//@ grid      n / 64\n"
+    "//@ args      x, raw\n"
+    "//@ reference widen\n"
+    "//@ block     64\n"
+    "//@ grid      n / 64\n"
+    "//@ args      wide, y, x, same, a, half\n"
+    "//@ reference narrow\n"
+    "//@ block     64\n"
+    "//@ grid      n / 64\n"
+    "//@ args      y, wide\n"
+    "//@ tolerance rel 1e-5\n"
+    "__constant__ float c[1];\n"
+    "struct values { float *to; int n; float a; const float *x; };\n"
+    "extern \"C\" __global__ void step(values p, const float *y, const float *same) {\n"
+    "    const int i = blockIdx.x * 64 + threadIdx.x;\n"
+    "    p.to[i] = y[i] + p.a * p.x[i] + same[i] + c[0];\n"
+    "}\n"
+    "extern \"C\" __global__ void pack(float *x, const float *raw) {\n"
+    "    const int i = blockIdx.x * 64 + threadIdx.x;\n"
+    "    x[i] = raw[i] + 1;\n"
+    "}\n"
+    "extern \"C\" __global__ void widen(double *wide, const float *y, const float *x, const float *same,\n"
+    "                                 float a, float half) {\n"
+    "    const int i = blockIdx.x * 64 + threadIdx.x;\n"
+    "    wide[i] = half * y[i] + a * x[i] + same[i] + c[0];\n"
+    "}\n"
+    "extern \"C\" __global__ void narrow(float *y, const double *wide) {\n"
+    "    const int i = blockIdx.x * 64 + threadIdx.x;\n"
+    "    y[i] = (float)(2 * wide[i]);\n"
+    "}\n";
+
+static void test_others_arguments(void **state) {
+    (void)state;
+    static const char *const names[] = {"x", "source", "same", "y", "held", "a"};
+    enum { N = sizeof names / sizeof *names };
+    static const float c = 4;
+    tt_kernel *k = open_text(with_helpers);
+    tt_argument arg = TT_INIT(tt_argument);
+    tt_plan *plan;
+    tt_report *report;
+    CUdeviceptr same;
+    given g;
+    OK(kernel_tune(&report, k, &(const char *){""}, 1, NULL)); /* verified, whatever the order is */
+    assert_int_equal(tt_report_result(report, 0)->failed, 0);
+    assert_string_equal(tt_report_result(report, 0)->note, "");
+    tt_report_free(&report);
+    OK(kernel_plan(&plan, k, NULL));
+    tt_kernel_close(&k);
+    assert_int_equal(tt_plan_n_arguments(plan), N);
+    for (size_t i = 0; i < N; i++) {
+        OK(tt_plan_argument(&arg, plan, i));
+        assert_string_equal(arg.name, names[i]);
+    }
+    make(&g, 4, 3, 5);
+    CU_OK(cu->cuMemAlloc(&same, 256 * 4));
+    CU_OK(cu->cuMemsetD8Async(same, 0, 256 * 4, NULL));
+    void *args[N] = {&g.x, &same, &same, &g.y, &g.parts, &g.a32};
+    refused(tt_plan_launch_args(plan, args, N, NULL), TT_E_INVALID, "the constant c of step has no data yet");
+    OK(tt_plan_set_constant(plan, "c", &c, sizeof c));
+    OK(tt_plan_launch_args(plan, args, N, NULL));
+    unsigned char y[256 * 4];
+    CU_OK(cu->cuCtxSynchronize());
+    CU_OK(cu->cuMemcpyDtoH(y, g.y, sizeof y));
+    for (int i = 0; i < 256; i++)
+        assert_true(get(y, 4, i) == y_at(i) + 2 * (3 * x_at(i) + 4));
+    CU_OK(cu->cuMemFree(same));
+    tt_plan_free(&plan);
+    drop(&g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_others_arguments),
         cmocka_unit_test(test_lengths_by_parameters),
         cmocka_unit_test(test_arguments_that_launches_make),
         cmocka_unit_test(test_launches_untuned),

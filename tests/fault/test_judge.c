@@ -302,6 +302,35 @@ static void expect(int code, const char *says, const char *more) {
     run_free(&r);
 }
 
+/* Both must declare the same buffers, and only one uses all of them. */
+static void accepts_fewer_buffers(void **state) {
+    (void)state;
+    static const char
+        declared[] = "//@ problem n 1024\n//@ buffer held f32 n scratch\n//@ buffer x f32 n in\n"
+                     "//@ buffer y f32 n out\n//@ kernel %s\n//@ block 256\n//@ grid ceil_div(n, 256)\n",
+        at_once[] = "//@ args y, x, i32 n\n",
+        in_two[] = "//@ args held, x, i32 n\n//@ kernel add\n//@ block 256\n//@ grid ceil_div(n, 256)\n"
+                   "//@ args y, held, i32 n\n",
+        code[] =
+            "//@ reference plain\n//@ block 256\n//@ grid ceil_div(n, 256)\n//@ args y, x, i32 n\n"
+            "extern \"C\" __global__ void half(float *to, const float *of, int n) {\n"
+            "    const int i = blockIdx.x * 256 + threadIdx.x;\n    if (i < n) to[i] = of[i];\n}\n"
+            "extern \"C\" __global__ void add(float *to, const float *of, int n) {\n"
+            "    const int i = blockIdx.x * 256 + threadIdx.x;\n    if (i < n) to[i] = of[i] + of[i];\n}\n"
+            "extern \"C\" __global__ void plain(float *to, const float *of, int n) {\n"
+            "    const int i = blockIdx.x * 256 + threadIdx.x;\n    if (i < n) to[i] = 2 * of[i];\n}\n";
+    char text[2048], one[2048];
+    snprintf(text, sizeof text, declared, "half");
+    snprintf(one, sizeof one, declared, "add");
+    strcat(strcat(text, in_two), code);
+    strcat(strcat(one, at_once), code);
+    for (int i = 0; i < 2; i++) {
+        fault_write(fault_path("right.cu"), i ? one : text);
+        fault_write(fault_path("mine.cu"), i ? text : one);
+        expect(i ? 1 : 0, i ? "mine.cu: not faster: right, " : "mine.cu: faster: right, ", "");
+    }
+}
+
 static void says_what_cannot_be_told(void **state) {
     (void)state;
     write_reference("f32", "//@ tolerance abs 1e-3\n", "y[i] = 1e-5f * x[i];");
@@ -442,10 +471,15 @@ static void refuses_what_is_no_candidate(void **state) {
 int main(int argc, char **argv) {
     int code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sees_through_exploits),   cmocka_unit_test(gives_nothing_for_tricks),
-        cmocka_unit_test(differs_from_run_to_run), cmocka_unit_test(accepts_honest_kernels),
-        cmocka_unit_test(accepts_templates),       cmocka_unit_test(says_what_cannot_be_told),
-        cmocka_unit_test(compares_times),          cmocka_unit_test(refuses_what_is_no_candidate),
+        cmocka_unit_test(sees_through_exploits),
+        cmocka_unit_test(gives_nothing_for_tricks),
+        cmocka_unit_test(differs_from_run_to_run),
+        cmocka_unit_test(accepts_honest_kernels),
+        cmocka_unit_test(accepts_templates),
+        cmocka_unit_test(says_what_cannot_be_told),
+        cmocka_unit_test(accepts_fewer_buffers),
+        cmocka_unit_test(compares_times),
+        cmocka_unit_test(refuses_what_is_no_candidate),
     };
     setenv("HOSTCUDA_ORDER", "alternate", 1);
     return fault_choose(argc, argv, &code) ? cmocka_run_group_tests(tests, fault_enter, run_leave) : code;

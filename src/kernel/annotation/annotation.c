@@ -395,18 +395,33 @@ static tt_status mark_by_config(tt__template *t) {
     return TT_OK;
 }
 
-/* Puts constants last, so that the arguments of a launch are numbered without gaps. */
-static void move_constants(tt__operation *op) {
-    for (size_t i = op->n_operands; i-- > 0;) {
-        tt__operand constant = op->operands[i];
-        if (constant.direction != TT__CONSTANT)
-            continue;
-        for (size_t k = i; k + 1 < op->n_operands; k++)
-            op->operands[k] = op->operands[k + 1];
-        op->operands[op->n_operands - 1] = constant;
-        for (size_t k = 0; k < op->n_operands; k++)
-            op->operands[k].from -= op->operands[k].from > (int)i;
-    }
+/* Does no tuned kernel get it, nor a copy of it? What is not written then belongs to the others. */
+static bool is_aside(const tt__template *t, size_t operand) {
+    const tt__direction direction = t->own->operands[operand].direction;
+    if (direction == TT__OUT || direction == TT__INOUT || direction == TT__CONSTANT)
+        return false;
+    for (int i = 0; i < t->n_passes; i++)
+        if (tt__template_uses(t, &t->passes[i], (int)operand))
+            return false;
+    for (size_t i = 0; i < t->own->n_operands; i++)
+        if (t->own->operands[i].init == TT__INIT_COPY && t->own->operands[i].from == (int)operand)
+            return false;
+    return true;
+}
+
+/* Arguments of a plan come first, so that they are numbered without gaps, then its constants. */
+static void sort_operands(tt__template *t) {
+    enum { ARGUMENT, CONSTANT, ASIDE, N_PLACES };
+    int to[TT__OPERANDS_MAX], n = 0;
+    for (size_t i = 0; i < t->own->n_operands; i++)
+        t->own->operands[i].aside = !t->n_defines && is_aside(t, i);
+    for (int place = 0; place < N_PLACES; place++)
+        for (size_t i = 0; i < t->own->n_operands; i++) {
+            const tt__operand *o = &t->own->operands[i];
+            if (place == (o->aside ? ASIDE : o->direction == TT__CONSTANT ? CONSTANT : ARGUMENT))
+                to[i] = n++;
+        }
+    tt__template_reorder(t, to);
 }
 
 /* -D and -U come after the macros of the annotations, and would silently take their place. */
@@ -464,7 +479,6 @@ static tt_status end_operation(tt__template *t) {
     TT_TRY(check_options(t));
     if (!t->own)
         return TT_OK;
-    move_constants(t->own);
     take_default_reference(t);
     TT_TRY(mark_by_config(t));
     TT_TRY(add_index_launches(t));
@@ -477,7 +491,10 @@ static tt_status end_operation(tt__template *t) {
 
 tt_status tt__annotation_resolve(tt__template *t) {
     TT_TRY(check_names(t));
-    return find_operands(t);
+    TT_TRY(find_operands(t));
+    if (t->own)
+        sort_operands(t);
+    return TT_OK;
 }
 
 /* ---- The lines ----------------------------------------------------------------------------------------- */

@@ -9,8 +9,9 @@
 /* Reads all annotations of t->source into `t`. Expressions are only cut out, and checked later.
  * TT_E_TEMPLATE. */
 tt_status tt__annotation_read(tt__template *t);
-/* Looks up the names of operands. t->operation must be set: by tt__annotation_read if the file declares its
- * own. TT_E_TEMPLATE. */
+/* Looks up the names of operands, and puts those that the file declares in order: arguments of a plan,
+ * constants, others. t->operation must be set: by tt__annotation_read if the file declares its own.
+ * TT_E_TEMPLATE. */
 tt_status tt__annotation_resolve(tt__template *t);
 
 /* Appends a line for each comment of the file that was probably meant as an annotation, as in `// @ where`.

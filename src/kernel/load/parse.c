@@ -634,6 +634,34 @@ static tt_status other(const tt__template *t, const tt__template *of, const char
                     t->path, what, has ? has : "(none)", of->path, wanted ? wanted : "(none)");
 }
 
+static size_t find_operand(const tt__operation *op, const char *name) {
+    size_t k = 0;
+    while (k < op->n_operands && strcmp(op->operands[k].name, name) != 0)
+        k++;
+    return k;
+}
+
+/* Buffers and scalars. Their order may differ, because it depends on what the kernels get. */
+static tt_status adopt_operands(tt__template *t, const tt__template *of) {
+    static const char what[] = "buffer or scalar";
+    const tt__operation *own = t->own, *op = of->operation;
+    int to[TT__OPERANDS_MAX];
+    for (size_t i = 0; i < own->n_operands; i++) {
+        const size_t k = find_operand(op, own->operands[i].name);
+        const tt__operand *a = &own->operands[i], *b = &op->operands[k];
+        if (k == op->n_operands || a->direction != b->direction || a->type != b->type ||
+            a->variable != b->variable || a->lanes != b->lanes)
+            return other(t, of, what, a->name, i < op->n_operands ? op->operands[i].name : NULL);
+        to[i] = (int)k;
+    }
+    for (size_t k = 0; k < op->n_operands; k++)
+        if (find_operand(own, op->operands[k].name) == own->n_operands)
+            return other(t, of, what, k < own->n_operands ? own->operands[k].name : NULL,
+                         op->operands[k].name);
+    tt__template_reorder(t, to);
+    return TT_OK;
+}
+
 tt_status tt__template_adopt(tt__template *t, const tt__template *of, const char *name) {
     const tt__operation *own = t->own, *op = of->operation;
     if (!own != !of->own || (!own && strcmp(t->op, of->op) != 0))
@@ -651,13 +679,7 @@ tt_status tt__template_adopt(tt__template *t, const tt__template *of, const char
             memcmp(a->types, b->types, sizeof a->types) != 0)
             return other(t, of, "variable", a ? a->name : NULL, b ? b->name : NULL);
     }
-    for (size_t i = 0; i < own->n_operands || i < op->n_operands; i++) {
-        const tt__operand *a = i < own->n_operands ? &own->operands[i] : NULL;
-        const tt__operand *b = i < op->n_operands ? &op->operands[i] : NULL;
-        if (!a || !b || strcmp(a->name, b->name) != 0 || a->direction != b->direction || a->type != b->type ||
-            a->variable != b->variable || a->lanes != b->lanes)
-            return other(t, of, "buffer or scalar", a ? a->name : NULL, b ? b->name : NULL);
-    }
+    TT_TRY(adopt_operands(t, of));
     t->operation = op;
     tt__copy(t->op, sizeof t->op, of->op);
     tt__copy(t->kernel, sizeof t->kernel, name);
@@ -710,20 +732,15 @@ static void warn_of_derived(tt__str *out, const tt__template *t, const char *cod
     }
 }
 
-static bool gets(const tt__template *t, const tt__geometry_expr *g, int operand) {
-    return (g->swap_line && (g->swap_of[0] == operand || g->swap_of[1] == operand)) ||
-           tt__template_gets(t, g, operand) != NULL;
-}
-
 /* Does a kernel of the file get the buffer, or a copy of it? */
 static bool is_named(const tt__template *t, int operand) {
     bool found = false;
     for (int i = 0; i < t->n_passes; i++)
-        found |= gets(t, &t->passes[i], operand);
+        found |= tt__template_uses(t, &t->passes[i], operand);
     for (int role = 0; role < TT__ROLE_COUNT; role++)
         for (int i = 0; i < t->own->asides[role].n; i++)
             found |= tt__index_operand(t, t->own->asides[role].symbols.name[i]) < 0 &&
-                     gets(t, &t->own->asides[role].launches[i], operand);
+                     tt__template_uses(t, &t->own->asides[role].launches[i], operand);
     for (size_t i = 0; i < t->own->n_operands; i++)
         found |= t->own->operands[i].init == TT__INIT_COPY && t->own->operands[i].from == operand;
     return found;

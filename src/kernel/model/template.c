@@ -75,6 +75,48 @@ const tt__expr *tt__template_gets(const tt__template *t, const tt__geometry_expr
     return NULL;
 }
 
+bool tt__template_uses(const tt__template *t, const tt__geometry_expr *g, int operand) {
+    return (g->swap_line && (g->swap_of[0] == operand || g->swap_of[1] == operand)) ||
+           tt__template_gets(t, g, operand) != NULL;
+}
+
+static void reorder_swap(tt__geometry_expr *g, const int *to) {
+    for (int i = 0; i < 2 && g->swap_line; i++)
+        g->swap_of[i] = to[g->swap_of[i]];
+}
+
+void tt__template_reorder(tt__template *t, const int *to) {
+    tt__operation *own = t->own;
+    int left[TT__OPERANDS_MAX];
+    for (int i = 0; i < t->n_args; i++)
+        if (t->args[i].type == TT__TYPE_NONE && t->args[i].operand != TT__OPERAND_ERROR)
+            t->args[i].operand = to[t->args[i].operand];
+    for (int i = 0; i < t->n_fields; i++)
+        if (t->fields[i].type == TT__TYPE_NONE)
+            t->fields[i].operand = to[t->fields[i].operand];
+    for (size_t i = 0; i < t->n_maps; i++)
+        t->maps[i].operand = to[t->maps[i].operand];
+    for (int i = 0; i < t->n_passes; i++)
+        reorder_swap(&t->passes[i], to);
+    for (int role = 0; role < TT__ROLE_COUNT; role++)
+        for (int i = 0; i < own->asides[role].n; i++)
+            reorder_swap(&own->asides[role].launches[i], to);
+    for (size_t i = 0; i < own->n_operands; i++) {
+        tt__operand *o = &own->operands[i];
+        o->from = o->init == TT__INIT_COPY ? to[o->from] : 0;
+        left[i] = to[i];
+    }
+    for (int i = 0; i < (int)own->n_operands; i++)
+        while (left[i] != i) { /* the operand here belongs there */
+            const int there = left[i];
+            const tt__operand held = own->operands[there];
+            own->operands[there] = own->operands[i];
+            own->operands[i] = held;
+            left[i] = left[there];
+            left[there] = there;
+        }
+}
+
 void tt__template_free(tt__template **template) {
     tt__template *t = *template;
     *template = NULL;

@@ -178,6 +178,7 @@ typedef struct tt__operand {
     tt__expr count; /* elements of a buffer */
     bool by_config; /* the length depends on parameters */
     bool filled;    /* a `data` kernel gets it */
+    bool aside;     /* no tuned kernel gets it, so it is no argument of a plan */
     tt__direction direction;
     bool usual_init;           /* default for the type: mixed for floating point, otherwise random */
     tt__init init;             /* for in and inout */
@@ -282,6 +283,10 @@ const tt__variable *tt__operation_variable(const tt__operation *op, const char *
 /* Where a launch of the template names the operand: as an argument, in a struct or in a tensor map. NULL: it
  * does not get it. */
 const tt__expr *tt__template_gets(const tt__template *t, const tt__geometry_expr *g, int operand);
+/* Does it get the operand, or change its place? */
+bool tt__template_uses(const tt__template *t, const tt__geometry_expr *g, int operand);
+/* Operand i of the template's own operation becomes operand to[i], wherever it is named. */
+void tt__template_reorder(tt__template *t, const int *to);
 /* The number of templates in this process. */
 size_t tt__templates_alive(void);
 

@@ -49,6 +49,7 @@ static tt_status set_array(tt__array *a, const tt__operation *operation, const t
     a->from = o->from;
     a->filled = o->filled;
     a->by_config = o->by_config;
+    a->aside = o->aside;
     TT_TRY(beside(a->file, operation->t, o->file));
     TT_TRY(beside(a->expect, operation->t, o->expect));
     if (o->scalar)

@@ -353,7 +353,7 @@ static tt_status write_arguments(tt__json *j, const tt__exported *x) {
     tt_status status =
         tt__workload_arrays(w, x->code.candidate.t, &x->gpu, &x->problem, x->code.choice.config);
     tt__json_open(j, "arguments", '[');
-    for (int i = 0; i < w->n && status == TT_OK; i++) {
+    for (int i = 0; status == TT_OK && i < w->n && !w->arrays[i].aside; i++) {
         const tt__array *a = &w->arrays[i];
         tt__json_open(j, NULL, '{');
         TT__JSON_STRINGS(j, {"name", a->name}, {"direction", tt__directions[a->direction]},

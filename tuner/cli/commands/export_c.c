@@ -423,7 +423,7 @@ static tt_status add_arguments(writing *w, const tt__exported *x, int number, in
     tt__cubin_arrays(&arrays, x->code.cubin.text, x->code.cubin.len);
     *n_args = *n_constants = 0;
     tt__str_addf(out, "static const %sargument args_%d[] = {", w->prefix, number);
-    for (int i = 0; i < w->workload->n; i++) {
+    for (int i = 0; i < w->workload->n && !w->workload->arrays[i].aside; i++) {
         const tt__array *a = &w->workload->arrays[i];
         const bool constant = a->direction == TT__CONSTANT, buffer = tt__array_is_buffer(a);
         const char *mangled = constant ? tt__cubin_array(&arrays, a->name, NULL) : NULL;
@@ -585,12 +585,16 @@ static const char *scalar_type(const tt__exports *e, size_t first, const tt__ope
                                                  : tt__types[type].cuda;
 }
 
+static bool is_argument(const tt__operand *o) {
+    return o->direction != TT__CONSTANT && !o->aside;
+}
+
 static void add_launch_head(tt__str *out, const writing *w, size_t first, const char *name) {
     const tt__operation *op = w->exports->items[first].op;
     tt__str_addf(out, "int %slaunch_%s(const %splan *plan", w->prefix, name, w->prefix);
     for (size_t i = 0; i < op->n_operands; i++) {
         const tt__operand *o = &op->operands[i];
-        if (o->direction == TT__CONSTANT)
+        if (!is_argument(o))
             continue;
         const char *type = o->scalar ? scalar_type(w->exports, first, o) : NULL;
         if (!o->scalar)
@@ -609,7 +613,7 @@ static void add_typed_launch(tt__str *out, const writing *w, size_t first, const
     tt__str_add(out, " {\n");
     for (size_t i = 0; i < op->n_operands; i++) {
         const tt__operand *o = &op->operands[i];
-        if (o->direction == TT__CONSTANT)
+        if (!is_argument(o))
             continue;
         tt__str_add(out, n++ ? ", " : "    void *args[] = {");
         tt__str_addf(out,
@@ -626,9 +630,9 @@ static void add_typed_launch(tt__str *out, const writing *w, size_t first, const
                  first_problem, last_problem, w->capitals, w->prefix, n);
 }
 
-/* What the arguments are: "src (in, elem), dst (out, elem)". */
+/* What a plan takes: "src (in, elem), dst (out, elem)". */
 static void add_operands(tt__str *out, const tt__operation *op) {
-    for (size_t i = 0; i < op->n_operands; i++) {
+    for (size_t i = 0; i < op->n_operands && !op->operands[i].aside; i++) {
         const tt__operand *o = &op->operands[i];
         tt__str_addf(out, "%s%s (%s, %s)", i ? ", " : "", o->name,
                      tt__directions[o->scalar ? TT__SCALAR : o->direction],
@@ -700,7 +704,7 @@ static tt_status fill_header(tt__str *out, const writing *w, const char *names, 
     tt__str_addn(&example, first, strcspn(first, " "));
     tt__str_addf(&launch, "%slaunch_%s(&plan", w->prefix, op_name(name, &x->problem));
     for (size_t i = 0; i < x->op->n_operands; i++)
-        if (x->op->operands[i].direction != TT__CONSTANT)
+        if (is_argument(&x->op->operands[i]))
             tt__str_addf(&launch, ", %s", x->op->operands[i].name);
     tt__str_add(&launch, ", stream)");
     snprintf(functions, sizeof functions, "%d", w->n_functions);
