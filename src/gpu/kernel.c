@@ -351,6 +351,16 @@ static void *operand_of(const course *c, int operand) {
     return c->operands[c->launch->swaps ? c->at[operand] : operand];
 }
 
+/* Is it the same in each launch, and no address? */
+static bool is_known(const tt__arg *arg) {
+    return arg->by_value || arg->type != TT__TYPE_NONE;
+}
+
+static void *known_arg(const tt__launch *launch, const tt__arg_value *constants, int i) {
+    const tt__arg *arg = &launch->args[i];
+    return arg->by_value ? (void *)(uintptr_t)&launch->args[arg->i] : (void *)(uintptr_t)&constants[i];
+}
+
 static CUtensorMapDataType map_type(tt__type type) {
     static const CUtensorMapDataType by_size[] = {
         [1] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
@@ -429,9 +439,8 @@ static CUresult launch_one(course *c, const tt__pass *pass, CUfunction fn, CUstr
         if (arg->made != TT__MADE_BEFORE)
             r = make(&args[i], c, arg);
         else
-            args[i] = arg->by_value                ? (void *)(uintptr_t)&c->launch->args[arg->i]
-                      : arg->type != TT__TYPE_NONE ? (void *)(uintptr_t)&c->constants[pass->first_arg + i]
-                                                   : operand_of(c, arg->operand);
+            args[i] = is_known(arg) ? known_arg(c->launch, c->constants, pass->first_arg + i)
+                                    : operand_of(c, arg->operand);
     }
     if (r == CUDA_SUCCESS)
         r = tt__pass_launch(pass, c->cu, fn, args, stream);
@@ -443,8 +452,11 @@ static CUresult launch_one(course *c, const tt__pass *pass, CUfunction fn, CUstr
     return r;
 }
 
-CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
-                                const tt__arg_value *constants, void *const *operands, CUstream stream) {
+/* Kept out of line, because its frame is large and most launches need none of it. */
+static __attribute__((noinline)) CUresult launch_in_steps(const tt__kernel *kernel, const tt__driver *cu,
+                                                          const tt__launch *launch,
+                                                          const tt__arg_value *constants,
+                                                          void *const *operands, CUstream stream) {
     CUresult r = CUDA_SUCCESS;
     course c; /* most of it is not used by most launches */
     c.cu = cu;
@@ -467,6 +479,19 @@ CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, 
         }
     }
     return r;
+}
+
+CUresult tt__kernel_launch_with(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
+                                const tt__arg_value *constants, void *const *operands, CUstream stream) {
+    const tt__pass *pass = launch->passes;
+    if (launch->n_passes != 1 || launch->makes || launch->swaps || pass->repeats || pass->off)
+        return launch_in_steps(kernel, cu, launch, constants, operands, stream);
+    void *args[TT__ARGS_MAX];
+    for (int i = 0; i < pass->n_args; i++)
+        args[i] = is_known(&launch->args[pass->first_arg + i])
+                      ? known_arg(launch, constants, pass->first_arg + i)
+                      : operands[launch->args[pass->first_arg + i].operand];
+    return tt__pass_launch(pass, cu, kernel->fns[0], args, stream);
 }
 
 CUresult tt__kernel_launch(const tt__kernel *kernel, const tt__driver *cu, const tt__launch *launch,
