@@ -8,8 +8,10 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/str.h"
 
 const tt__type_info tt__types[TT__TYPE_COUNT] = {
@@ -38,6 +40,97 @@ tt__type tt__type_named(const char *name, size_t n) {
             return t;
     return TT__TYPE_NONE;
 }
+
+/* ---- Types as C++ has them ----------------------------------------------------------------------------- */
+
+/* The next word, without the blanks around it. */
+static size_t take_word(const char **at, const char *end) {
+    while (*at < end && (**at == ' ' || **at == '\t'))
+        ++*at;
+    const char *start = *at;
+    while (*at < end && tt__is_word_char(**at))
+        ++*at;
+    return (size_t)(*at - start);
+}
+
+/* unsigned long long int and its like, in any order. */
+static tt__type integer_meant(const char *at, size_t n) {
+    static const char *const words[] = {"unsigned", "signed", "char", "short", "long", "int", "const"};
+    enum { UNSIGNED, SIGNED, CHAR, SHORT, LONG, INT, CONST };
+    const char *end = at + n;
+    int seen[TT__COUNT(words)] = {0};
+    for (size_t length; (length = take_word(&at, end)) > 0;) {
+        size_t k = 0;
+        while (k < TT__COUNT(words) && !tt__word_is(at - length, length, words[k]))
+            k++;
+        if (k == TT__COUNT(words))
+            return TT__TYPE_NONE;
+        seen[k]++;
+    }
+    const int kinds = (seen[CHAR] > 0) + (seen[SHORT] > 0) + (seen[LONG] > 0);
+    if (at != end || kinds > 1 || (kinds == 0 && !seen[INT] && !seen[UNSIGNED] && !seen[SIGNED]))
+        return TT__TYPE_NONE;
+    const tt__type type = seen[CHAR]    ? TT__TYPE_I8
+                          : seen[SHORT] ? TT__TYPE_I16
+                          : seen[LONG]  ? TT__TYPE_I64
+                                        : TT__TYPE_I32;
+    return type + (seen[UNSIGNED] > 0); /* the unsigned one is behind it */
+}
+
+static tt__type one_meant(const char *name, size_t n) {
+    static const struct {
+        const char *name;
+        tt__type type;
+    } others[] = {
+        {"float", TT__TYPE_F32},          {"double", TT__TYPE_F64},         {"half", TT__TYPE_F16},
+        {"__half", TT__TYPE_F16},         {"__nv_bfloat16", TT__TYPE_BF16}, {"uint", TT__TYPE_U32},
+        {"ushort", TT__TYPE_U16},         {"uchar", TT__TYPE_U8},           {"ulong", TT__TYPE_U64},
+        {"longlong", TT__TYPE_I64},       {"ulonglong", TT__TYPE_U64},      {"int8_t", TT__TYPE_I8},
+        {"uint8_t", TT__TYPE_U8},         {"int16_t", TT__TYPE_I16},        {"uint16_t", TT__TYPE_U16},
+        {"int32_t", TT__TYPE_I32},        {"uint32_t", TT__TYPE_U32},       {"int64_t", TT__TYPE_I64},
+        {"uint64_t", TT__TYPE_U64},       {"size_t", TT__TYPE_U64},         {"ptrdiff_t", TT__TYPE_I64},
+        {"__nv_fp8_e4m3", TT__TYPE_E4M3}, {"__nv_fp8_e5m2", TT__TYPE_E5M2},
+    };
+    for (size_t i = 0; i < TT__COUNT(others); i++)
+        if (tt__word_is(name, n, others[i].name))
+            return others[i].type;
+    return integer_meant(name, n);
+}
+
+bool tt__type_meant(char out[TT__TYPE_TEXT_MAX], const char *name, size_t n) {
+    const char lanes = n > 1 && name[n - 1] >= '2' && name[n - 1] <= '4' ? name[n - 1] : '\0';
+    tt__type type = one_meant(name, n);
+    if (tt__word_is(name, n, "dim3")) {
+        tt__copy(out, TT__TYPE_TEXT_MAX, "u32x3");
+        return true;
+    }
+    if (!type && lanes && (type = one_meant(name, n - 1)) != TT__TYPE_NONE)
+        tt__format(out, TT__TYPE_TEXT_MAX, "%sx%c", tt__types[type].name, lanes);
+    else if (type)
+        tt__copy(out, TT__TYPE_TEXT_MAX, tt__types[type].name);
+    return type != TT__TYPE_NONE;
+}
+
+int tt__type_bytes(const char *name, size_t n) {
+    char meant[TT__TYPE_TEXT_MAX];
+    if (n > 1 && name[n - 1] == '*')
+        return 8;
+    if (tt__type_meant(meant, name, n)) {
+        name = meant;
+        n = strlen(meant);
+    }
+    int lanes = 1;
+    size_t digits = 0;
+    while (digits < n && tt__is_digit(name[n - digits - 1]))
+        digits++;
+    if (digits > 0 && digits < 5 && n > digits + 1 && name[n - digits - 1] == 'x') {
+        lanes = atoi(name + n - digits);
+        n -= digits + 1;
+    }
+    return lanes * tt__types[tt__type_named(name, n)].size;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------------------- */
 
 void tt__type_range(double *least, double *most, tt__type type) {
     const tt__type_info *info = &tt__types[type];

@@ -45,6 +45,12 @@ extern const tt__type_info tt__types[TT__TYPE_COUNT];
 /* The type of that name, or TT__TYPE_NONE. */
 tt__type tt__type_named(const char *name, size_t n);
 
+enum { TT__TYPE_TEXT_MAX = 16 };
+/* The name here of a type of C++: "i64" for long long, "f32x2" for float2. False: it is none. */
+bool tt__type_meant(char out[TT__TYPE_TEXT_MAX], const char *name, size_t n);
+/* Bytes of a type by its name here or in C++, with lanes, as in f32x4, or as a pointer; 0: it is none. */
+int tt__type_bytes(const char *name, size_t n);
+
 /* Bytes of an element; elem_size if the type has no size of its own. */
 static inline int tt__type_size(tt__type type, int elem_size) {
     return tt__types[type].size ? tt__types[type].size : elem_size;

@@ -88,6 +88,8 @@ CASES = [  # what is changed, and what the message says
      "k is the name of several functions, and `kernel` cannot say which one: rename the one that is tuned"),
     ({"args": "x, y"}, "k has 3 parameters, but its `args` has 2 items: make `args` name what the kernel takes"),
     ({"args": "x, y, i64 n"}, "parameter 3 of k has 4 bytes, but item 3 of its `args` (i64) has 8: make `args` name what the kernel takes"),
+    ({"args": "x, y, long long n"}, "long long is a type of C++: write i64 n"),
+    ({"grid": "(int)ceil((float)n / B)"}, "int is of C++: leave the cast away, because whole numbers have 64 bits here, and ceil_div(a, b) rounds up"),
     (within("extern __shared__ float s[]; s[0] = 1;"), "k declares an `extern __shared__` array, and has no `shared` line that says how many bytes"),
     ({"code": HEAD.replace("void k", "void __launch_bounds__(16) k") + TAIL}, "a block of k has 32 threads, but __launch_bounds__ allows only 16"),
     (option("-rdc=true"), "-rdc=true is not allowed: a file is compiled as a whole: let it include the others"),

@@ -383,7 +383,8 @@ static void test_lengths_by_parameters(void **state) {
     static const char text[] = "//@ kernel  sums\n"
                                "//@ problem n 1000\n"
                                "//@ buffer  x f32x4 n in\n"
-                               "//@ buffer  parts f32 ceil_div(n, BLOCK) out\n"
+                               "//@ type    T f32 f64\n"
+                               "//@ buffer  parts f32 sizeof(T) * ceil_div(n, BLOCK) out\n"
                                "//@ param   BLOCK 32 64\n"
                                "//@ block   BLOCK\n"
                                "//@ grid    ceil_div(n, BLOCK)\n"
@@ -393,12 +394,12 @@ static void test_lengths_by_parameters(void **state) {
     tt_kernel *k = open_text(text);
     tt_argument arg = TT_INIT(tt_argument);
     tt_plan *plan;
-    OK(kernel_plan(&plan, k, "n=100"));
+    OK(kernel_plan(&plan, k, "n=100,T=f64"));
     OK(tt_plan_argument(&arg, plan, 0));
     assert_int_equal(arg.count, 400); /* of single numbers */
     assert_int_equal(arg.bytes, 1600);
     OK(tt_plan_argument(&arg, plan, 1));
-    assert_int_equal(arg.count, 2);
+    assert_int_equal(arg.count, 2 * 8);
     tt_plan_free(&plan);
     tt_kernel_close(&k);
 }

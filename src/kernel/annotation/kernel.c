@@ -458,7 +458,8 @@ static tt_status read_arg(tt__reader *r, tt__slice item) {
     if (n_args_of(r) == TT__ARGS_MAX)
         return FAIL(r, item.at, "more than %d arguments%s", TT__ARGS_MAX,
                     t->n_passes > 1 ? " of all kernels together" : "");
-    tt__slice rest = item, word = tt__take_word(&rest);
+    tt__slice rest = item, word = tt__take_type(&rest);
+    char meant[TT__TYPE_TEXT_MAX];
     int lanes = 1;
     *arg = (tt__arg_expr){.first_field = t->n_fields};
     if (rest.n > 0)
@@ -479,11 +480,10 @@ static tt_status read_arg(tt__reader *r, tt__slice item) {
         arg->by_value = true;
         t->sized_by_args |= sizes;
     }
+    if (!arg->type && rest.n > 0 && tt__type_meant(meant, word.at, word.n))
+        return FAIL(r, word.at, "%.*s is a type of C++: write %s %.*s", SHOW(word), meant, SHOW(rest));
     if (!arg->type && rest.n > 0 && tt__is_word(word.at, word.n)) {
         tt__suggest near = tt__suggest_for(word.at, word.n);
-        const char *meant = tt__type_meant(word);
-        if (meant)
-            return FAIL(r, word.at, "%.*s is a type of C++: write %s %.*s", SHOW(word), meant, SHOW(rest));
         if (*rest.at == '(')
             return FAIL(r, rest.at,
                         "found '%.*s' after %.*s, expected ','; a struct is written as struct %.*s",

@@ -62,7 +62,8 @@ static tt_status read_type_name(tt__reader *r, tt__type *out, tt__slice word) {
         return TT_OK;
     tt__suggest near = tt__suggest_for(word.at, word.n);
     const tt__operation *operation = r->t->own;
-    const char *meant = tt__type_meant(word);
+    char meant[TT__TYPE_TEXT_MAX];
+    const bool means = tt__type_meant(meant, word.at, word.n);
     for (size_t i = 0; i < operation->n_variables; i++)
         if (operation->variables[i].n_types)
             tt__suggest_try(&near, operation->variables[i].name);
@@ -71,8 +72,8 @@ static tt_status read_type_name(tt__reader *r, tt__type *out, tt__slice word) {
     return FAIL(
         r, word.at,
         "found '%.*s', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 e5m2%s%s%s",
-        SHOW(word), meant ? "; did you mean " : tt__suggest_text(&near), meant ? meant : "",
-        meant ? "?" : "");
+        SHOW(word), means ? "; did you mean " : tt__suggest_text(&near), means ? meant : "",
+        means ? "?" : "");
 }
 
 static tt_status read_type(tt__reader *r, tt__slice rest) {
@@ -388,7 +389,7 @@ static tt_status add_operand(tt__reader *r, tt__operand **out, tt__slice *rest) 
     if (tt__type_named(o->name, strlen(o->name)))
         return FAIL(r, rest->at, "%s is a type, choose another name", o->name);
     tt__take_word(rest);
-    tt__slice type = tt__take_word(rest);
+    tt__slice type = tt__take_type(rest);
     TT_TRY(read_operand_type(r, o, type));
     operation->n_operands++;
     return TT_OK;

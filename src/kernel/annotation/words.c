@@ -33,6 +33,20 @@ tt__slice tt__take_word(tt__slice *rest) {
     return word;
 }
 
+tt__slice tt__take_type(tt__slice *rest) {
+    char meant[TT__TYPE_TEXT_MAX];
+    tt__slice type = tt__take_word(rest);
+    for (tt__slice left = *rest; left.n > 0;) {
+        const tt__slice last = tt__take_word(&left);
+        const tt__slice longer = {type.at, (size_t)(last.at + last.n - type.at)};
+        if (!tt__type_meant(meant, longer.at, longer.n))
+            continue;
+        type = longer;
+        *rest = left;
+    }
+    return type;
+}
+
 bool tt__take_item(tt__slice *item, tt__slice *rest) {
     if (!rest->at)
         return false;
@@ -158,22 +172,6 @@ tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__slice res
         return FAIL(r, rest.at, "%s differs only in capitals from %s, which is %s: choose another name", out,
                     other, taken);
     return taken ? FAIL(r, rest.at, "%s is %s, choose another name", out, taken) : TT_OK;
-}
-
-const char *tt__type_meant(tt__slice word) {
-    static const char *const names[][2] = {
-        {"float", "f32"},    {"double", "f64"},    {"half", "f16"},     {"int", "i32"},
-        {"unsigned", "u32"}, {"long", "i64"},      {"char", "i8"},      {"short", "i16"},
-        {"int8_t", "i8"},    {"uint8_t", "u8"},    {"int16_t", "i16"},  {"uint16_t", "u16"},
-        {"int32_t", "i32"},  {"uint32_t", "u32"},  {"int64_t", "i64"},  {"uint64_t", "u64"},
-        {"size_t", "u64"},   {"__half", "f16"},    {"float2", "f32x2"}, {"float3", "f32x3"},
-        {"float4", "f32x4"}, {"double2", "f64x2"}, {"int2", "i32x2"},   {"int3", "i32x3"},
-        {"int4", "i32x4"},   {"uint2", "u32x2"},   {"uint3", "u32x3"},  {"uint4", "u32x4"},
-        {"dim3", "u32x3"},   {"uchar4", "u8x4"},   {"half2", "f16x2"},  {"__half2", "f16x2"}};
-    for (size_t i = 0; i < TT__COUNT(names); i++)
-        if (tt__slice_is(word, names[i][0]))
-            return names[i][1];
-    return NULL;
 }
 
 tt_status tt__take_lanes(tt__reader *r, tt__slice *word, int *lanes) {

@@ -34,6 +34,8 @@ tt__slice tt__trim(tt__slice s);
 bool tt__slice_is(tt__slice s, const char *word);
 /* Removes the first word from `rest`. */
 tt__slice tt__take_word(tt__slice *rest);
+/* The same, with the words behind it that belong to a type of C++, as in `long long n`. */
+tt__slice tt__take_type(tt__slice *rest);
 /* Removes the text before the next comma outside parentheses from `rest`. False after the last item. */
 bool tt__take_item(tt__slice *item, tt__slice *rest);
 
@@ -50,8 +52,6 @@ tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name
 /* Reads a name that has no other meaning in expressions. */
 tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__slice rest);
 
-/* The type that a name of C++ means, as "f32" for float; NULL: none. */
-const char *tt__type_meant(tt__slice word);
 /* Takes the number of lanes off a type: f32x4 is four f32, as float4 or a struct has them. */
 tt_status tt__take_lanes(tt__reader *r, tt__slice *word, int *lanes);
 

@@ -81,6 +81,18 @@ static tt__value align_of(const tt__facts *facts, const tt__value *v, int n) {
     return tt__value_int(bits & -bits);
 }
 
+/* sizeof(T): the bytes of a type that a `type` line or a parameter names. */
+static tt__value size_of(const tt__facts *facts, const tt__value *v, int n) {
+    (void)n;
+    if (v->kind != TT__VALUE_TEXT)
+        return tt__value_null();
+    const size_t length = strlen(v->text);
+    const int bytes = tt__type_bytes(v->text, length);
+    if (tt__type_named(v->text, length) == TT__TYPE_ELEM)
+        return tt__value_int(facts->values[TT__FACT_ELEM_SIZE]);
+    return bytes ? tt__value_int(bytes) : tt__value_null();
+}
+
 static int as_int(tt__value v) {
     return v.kind == TT__VALUE_INT ? (int)v.i : 0;
 }
@@ -174,6 +186,7 @@ const tt__function tt__functions[] = {
     {"iif", 3, 3, NULL},
     {"log2", 1, 1, floor_log2},
     {"align_of", 1, TT__EXPR_ARGS_MAX, align_of},
+    {"sizeof", 1, 1, size_of},
     {"permute_tile", 3, 3, permute_tile_number},
     {"permute_any", 2, 2, permute_any_number},
 };
@@ -318,6 +331,19 @@ static bool has_nameless_loop(const tt__template *t) {
     return false;
 }
 
+/* Words of a host program that copied expressions have. */
+static tt_status fail_of_cxx(const tt__scope *s, const char *word, size_t n) {
+    char meant[TT__TYPE_TEXT_MAX];
+    if (tt__word_is(word, n, "std"))
+        return TT__SCOPE_FAIL(s, word, "std is a namespace of C++, and there is none here: write min(a, b)");
+    if (tt__word_is(word, n, "static_cast") || tt__type_meant(meant, word, n))
+        return TT__SCOPE_FAIL(s, word,
+                              "%.*s is of C++: leave the cast away, because whole numbers have 64 bits here, "
+                              "and ceil_div(a, b) rounds up",
+                              SHORT(n), word);
+    return TT_OK;
+}
+
 /* Says what is wrong with a word that is neither in scope nor a function or an operator. */
 static tt_status fail_unknown(const tt__scope *s, const char *word, size_t n) {
     for (size_t i = 0; i < s->t->n_derived; i++)
@@ -352,6 +378,7 @@ static tt_status fail_unknown(const tt__scope *s, const char *word, size_t n) {
         tt__suggest_try(&near, s->t->derived[i].name);
     for (size_t i = 0; i < tt__n_functions; i++)
         tt__suggest_try(&near, tt__functions[i].name);
+    TT_TRY(fail_of_cxx(s, word, n));
     const char *next = word + n;
     next += strspn(next, " \t");
     const tt__operation *op = s->t->operation;
@@ -361,8 +388,10 @@ static tt_status fail_unknown(const tt__scope *s, const char *word, size_t n) {
                               "unknown name %.*s; `repeat COUNT as %.*s` makes it the number of a launch",
                               SHORT(n), word, SHORT(n), word);
     return TT__SCOPE_FAIL(s, word, "unknown %s %.*s%s", function ? "function" : "name", SHORT(n), word,
-                          lacks && !function && !near.best ? "; a `problem` line declares a variable"
-                                                           : tt__suggest_text(&near));
+                          near.best  ? tt__suggest_text(&near)
+                          : function ? "; there are ceil_div, min, max, abs, iif, log2, align_of and sizeof"
+                          : lacks    ? "; a `problem` line declares a variable"
+                                     : "");
 }
 
 /* ---- The scanner --------------------------------------------------------------------------------------- */
@@ -513,6 +542,47 @@ static tt_status check_compiled(const scanner *s, uint32_t uses) {
     return TT_OK;
 }
 
+/* Of the word at `type`: may it be something other than a type? What a `type` line declares never is. */
+static const char *other_than_type(const scanner *s, const char *type, size_t n) {
+    const tt__param *p = tt__template_param(s->scope.t, type, n);
+    for (size_t i = 0; p && i < p->n_values; i++)
+        if (!tt__type_bytes(p->values[i], strlen(p->values[i])))
+            return p->values[i];
+    return NULL;
+}
+
+/* sizeof(float) becomes a number. False: what is in parentheses is a name, which the function gets. */
+static tt_status scan_sizeof(scanner *s, bool *is_number) {
+    const char *type = s->at + s->n + strspn(s->at + s->n, " \t");
+    const size_t inside = *type == '(' ? strcspn(type + 1, "()") : 0;
+    *is_number = false;
+    if (inside == 0 || type[1 + inside] != ')')
+        return FAIL(s, s->at, "sizeof needs a type in parentheses, as in sizeof(float)");
+    const char *end = ++type + inside;
+    type += strspn(type, " \t");
+    size_t n = (size_t)(end - type);
+    while (n > 0 && (type[n - 1] == ' ' || type[n - 1] == '\t'))
+        n--;
+    const tt__variable *v = tt__operation_variable(s->scope.t->operation, type, n);
+    const char *other = other_than_type(s, type, n);
+    if (other)
+        return FAIL(s, type, "sizeof needs a type, and %.*s may be %s", SHORT(n), type, other);
+    if (tt__template_param(s->scope.t, type, n) || (v && v->n_types))
+        return TT_OK;
+    const int bytes = tt__type_bytes(type, n);
+    if (!bytes)
+        return FAIL(
+            s, type,
+            "sizeof knows types of numbers, and what a `type` line declares, but not '%.*s': write its "
+            "bytes",
+            SHORT(n), type);
+    TT_TRY(operand(s));
+    tt__str_addf(s->out, "%d ", bytes);
+    s->n = (size_t)(end + 1 - s->at);
+    *is_number = true;
+    return TT_OK;
+}
+
 static tt_status scan_word(scanner *s) {
     s->n = word_length(s->at);
     if (s->at[s->n] == '\'')
@@ -526,6 +596,12 @@ static tt_status scan_word(scanner *s) {
                                          : 0));
         emit(s, "\""); /* quoted, because a parameter may be called ORDER */
         return TT_OK;
+    }
+    if (tt__word_is(s->token, s->n, "sizeof")) {
+        bool is_number;
+        TT_TRY(scan_sizeof(s, &is_number));
+        if (is_number)
+            return TT_OK;
     }
     for (size_t i = 0; i < tt__n_functions; i++)
         if (tt__same_word(s->token, s->n, tt__functions[i].name)) {
@@ -557,13 +633,16 @@ static tt_status scan_number(scanner *s) {
             n += power ? 1 + sign + power : 0;
         }
     }
+    const bool whole = n == digits(s->at) || (s->at[1] | 32) == 'x';
+    const size_t suffix = strspn(s->at + n, whole ? "uUlL" : "fF"); /* of C++, as in 4u and 0.5f */
     s->n = n;
-    if (tt__is_word_char(s->at[n]) || s->at[n] == '.' || s->at[n] == '\'') {
+    if (tt__is_word_char(s->at[n + suffix]) || s->at[n + suffix] == '.' || s->at[n] == '\'' || suffix > 3) {
         s->n++;
         return FAIL(s, s->at, "'%.*s' is not a number", TOKEN(s));
     }
     TT_TRY(operand(s));
     emit(s, "");
+    s->n += suffix;
     return TT_OK;
 }
 
