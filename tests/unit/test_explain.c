@@ -286,6 +286,32 @@ static void test_conversions(void **state) {
     assert_int_equal(n, TT__COUNT(fixtures));
 }
 
+/* What is launched in a graph is not told to use one. */
+static void try_in_graph(const planted *p, void *user) {
+    tt__explain_facts facts = p->facts;
+    if (strcmp(p->name, "host_bound") != 0)
+        return;
+    ++*(int *)user;
+    for (int in_graph = 0; in_graph < 2; in_graph++) {
+        tt__str text = {0};
+        tt__rule_finding found[TT__FINDINGS_MAX];
+        facts.in_graph = in_graph;
+        assert_true(tt__rules_apply(found, &facts) > 0);
+        found[0].rule->say(&text, &facts);
+        const char *says = in_graph ? "any kernel, also in a CUDA graph: do more in one."
+                                    : "any kernel: do more in one, or use a CUDA graph.";
+        assert_non_null(strstr(tt__str_text(&text), says));
+        tt__str_free(&text);
+    }
+}
+
+static void test_graph(void **state) {
+    int n = 0;
+    (void)state;
+    for_each(try_in_graph, &n);
+    assert_int_equal(n, TT__COUNT(fixtures));
+}
+
 /* A rule without its counters is silent, and no rule says more than it can know. */
 static void try_missing(const planted *p, void *user) {
     (void)user;
@@ -592,6 +618,7 @@ int main(void) {
         cmocka_unit_test(test_as_fast_as_copy),
         cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_without_counters),
+        cmocka_unit_test(test_graph),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_guesses),

@@ -177,6 +177,7 @@ static tt_status add_data(tt__explain_facts *f, const chosen *all, const tt__exp
     tt_status status = w ? tt__workload_of(w, all->search->t, &all->s->gpu, &all->search->problem)
                          : tt__fail_memory(sizeof *w);
     f->moved_bytes = all->search->problem.moved_bytes;
+    f->in_graph = all->search->problem.in_graph;
     for (int i = 0; status == TT_OK && i < w->n && !w->arrays[i].aside; i++) {
         const tt__array *a = &w->arrays[i];
         if (a->direction == TT__IN || a->direction == TT__INOUT)

@@ -17,6 +17,7 @@ typedef struct tt__explain_facts {
     double copy_gbps;           /* of the tuned copy of as many bytes */
     double copy_dram_gbps;      /* the same by its counters */
     double l2_gbps;             /* what the L2 cache gives at most, measured */
+    bool in_graph;              /* the problem is launched in CUDA graphs */
     bool halves, doubles;       /* some of its numbers are f16 or bf16, or f64 */
     int launches;               /* kernels of one launch */
     double blocks;              /* of the largest kernel, as all below */

@@ -166,9 +166,10 @@ void tt__say_barriers(tt__str *out, const tt__explain_facts *f) {
 
 void tt__say_host(tt__str *out, const tt__explain_facts *f) {
     tt__str_addf(out,
-                 "A launch of %.1f us is about what the GPU needs to start and end any kernel: do more in "
-                 "one, or use a CUDA graph.",
-                 tt__m_us_a_launch(f));
+                 "A launch of %.1f us is about what the GPU needs to start and end any kernel%s: do more in "
+                 "one%s.",
+                 tt__m_us_a_launch(f), f->in_graph ? ", also in a CUDA graph" : "",
+                 f->in_graph ? "" : ", or use a CUDA graph");
 }
 
 void tt__say_tensor(tt__str *out, const tt__explain_facts *f) {
