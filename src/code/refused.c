@@ -175,7 +175,9 @@ static bool has_macro(tt__str *out, const char *name, const char *error, const c
                          "name, or say `as template`",
                          (int)length, macro);
         else if (expected && expected < code)
-            tt__str_addf(out, "%.*s is a macro, as each parameter is: take its declaration out of the code",
+            tt__str_addf(out,
+                         "%.*s is a macro, as each parameter is: take its declaration out of the code, or, "
+                         "of a template argument, say `as template`",
                          (int)length, macro);
         else
             continue;

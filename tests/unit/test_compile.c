@@ -92,7 +92,8 @@ static void names_what_is_not_for_it(void **state) {
 static void names_macros_in_the_way(void **state) {
     (void)state;
     static const char own[] =
-        "no.cu: N is a macro, as each parameter is: take its declaration out of the code (no",
+        "no.cu: N is a macro, as each parameter is: take its declaration out of the code, or, "
+        "of a template argument, say `as template` (no",
                       header[] = "no.cu: N is a macro, as each parameter is, also in headers: give it "
                                  "another name, or say `as template` (h",
                       foreign[] = "no.cu: the header h.cuh cannot be compiled for the device, line 1: "
