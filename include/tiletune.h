@@ -453,6 +453,7 @@ typedef struct tt_result {
     double same_bits_cost, differing, ulps;
     int batch_invariant; /* does a row stay the same when rows are added? 0: unknown, 1: yes, 2: no */
     int in_graph;        /* as in tt_problem */
+    char op[64];         /* the operation: "transpose", "axpby"; that of a kernel file has its kernel's name */
 } tt_result;
 
 typedef struct tt_report {

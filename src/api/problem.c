@@ -157,9 +157,13 @@ tt_status tt__matrix_align(tt__problem *p, int align) {
     return TT_OK;
 }
 
+bool tt__is_in_place(const char *op) {
+    return strcmp(op, "transpose_in_place") == 0 || strcmp(op, "transpose_rect_in_place") == 0;
+}
+
 tt_problem tt__matrix_of(const tt__problem *p) {
     tt_problem out = TT_INIT(tt_problem);
-    out.in_place = strcmp(p->op, "transpose_in_place") == 0 || strcmp(p->op, "transpose_rect_in_place") == 0;
+    out.in_place = tt__is_in_place(p->op);
     if (!out.in_place && strcmp(p->op, "transpose") != 0)
         return out;
     for (size_t i = 0; i < VARIABLES; i++) {

@@ -5,6 +5,8 @@
 #ifndef TT_API_PROBLEM_H
 #define TT_API_PROBLEM_H
 
+#include <stdbool.h>
+
 #include "base/problem.h"
 #include "dispatch/context.h"
 #include "dispatch/plan_cache.h"
@@ -28,6 +30,8 @@ tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in);
 tt_status tt__matrix_align(tt__problem *p, int align);
 /* The matrix of a problem. A problem that is no matrix gives a struct of zeros with its size set. */
 tt_problem tt__matrix_of(const tt__problem *p);
+/* Is it a transpose of a matrix onto itself? */
+bool tt__is_in_place(const char *op);
 
 /* TT_E_INVALID: a problem that is no matrix, but of `name`, sets a field of a matrix. */
 tt_status tt__matrix_none(const tt_problem *p, const char *name);

@@ -114,9 +114,10 @@ tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems,
     call.templates = &templates;
     TT_GOTO(tt__tune(out, ctx, &call, question, &all));
 out:
-    for (size_t i = 0; *out && i < (*out)->n_results;
-         i++) /* writing is safe: the caller has not seen the results yet */
-        ((tt_result *)&(*out)->results[i])->in_place = tt__matrix_of(&q.problems[i % q.n]).in_place;
+    for (size_t i = 0; *out && i < (*out)->n_results; i++) {
+        tt_result *r = (tt_result *)&(*out)->results[i]; /* the caller has not seen it yet */
+        r->in_place = tt__is_in_place(r->op);
+    }
     tt__template_set_close(&templates);
     free(q.problems);
     free(q.kernels);

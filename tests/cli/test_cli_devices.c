@@ -122,15 +122,21 @@ static void test_one_hangs_one_dies(void **state) {
     run_free(&r);
 }
 
-/* Writes a worker that dies before its greeting on this device, and the variable that names it. */
-static void write_stillborn(char *variable, size_t size, int device) {
-    static const char script[] = "#!/bin/sh\n[ \"$1 $2\" = \"gpu %d\" ] && exit 7\nexec \"%s\" \"$@\"\n";
+/* Writes a worker that runs `lines` before the real one, and the variable that names it. */
+static void write_worker(char *variable, size_t size, const char *lines) {
     snprintf(variable, size, "TILETUNE_WORKER=%s", in_folder("worker"));
     FILE *f = fopen(in_folder("worker"), "w");
     assert_non_null(f);
-    fprintf(f, script, device, getenv("TILETUNE_WORKER"));
+    fprintf(f, "#!/bin/sh\n%s\nexec \"%s\" \"$@\"\n", lines, getenv("TILETUNE_WORKER"));
     assert_int_equal(fclose(f), 0);
     assert_int_equal(chmod(in_folder("worker"), 0700), 0);
+}
+
+/* One that dies before its greeting on this device. */
+static void write_stillborn(char *variable, size_t size, int device) {
+    char lines[64];
+    snprintf(lines, sizeof lines, "[ \"$1 $2\" = \"gpu %d\" ] && exit 7", device);
+    write_worker(variable, size, lines);
 }
 
 /* Without another device it is an error that the worker of device 0 dies. */
@@ -175,6 +181,41 @@ static void test_kind_dies_at_its_start(void **state) {
         run_free(&r);
         assert_int_equal(ask(in_folder(db), "select count(*) from winner"), only ? 0 : 2);
     }
+}
+
+/* A kind is lost at its second problem. Results are called what they are, not what stands at their place. */
+static void test_kind_dies_midway(void **state) {
+    (void)state;
+    static const char once[] = /* on device 0 */
+        "if [ \"$1 $2\" = \"gpu 0\" ]; then [ -e \"$0.began\" ] && exit 7; touch \"$0.began\"; fi";
+    char variable[1024 + 16], faults[1024] = "HOSTCUDA_FAULTS=", line[1024 + 128], db[1024];
+    run_result r;
+    snprintf(db, sizeof db, "%s", in_folder("midway.db"));
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "%s --max-trials 2 --quiet --db %s",
+                 i ? "--sizes 97" : "--op axpby --problem n=4096", db);
+        run_tune(&r, &(run_spec){.env = (const char *[]){"HOSTCUDA_NAME=small;large", NULL}}, line);
+        assert_code(&r, 0);
+        run_free(&r);
+    }
+    assert_int_equal(ask(db, "update env set driver = '1' returning 1"), 1); /* stale */
+    write_worker(variable, sizeof variable, once);
+    fail_all(faults, sizeof faults, 0, "crash");
+    snprintf(line, sizeof line, "--stale --device 0,1 --max-trials 2 --json --db %s", db);
+    run_tune(&r,
+             &(run_spec){.env = (const char *[]){variable, faults, "HOSTCUDA_NAME=small;large", NULL},
+                         .timeout_s = RUN_TUNE_TIMEOUT_S},
+             line);
+    assert_code(&r, 1);
+    assert_has(&r, r.err, "small is left out: the GPU worker ended");
+    static const char first[] = "{\"problem\":\"n=4096, T=f32\",\"op\":\"axpby\"",
+                      second[] = "{\"problem\":\"97x97\",\"op\":\"transpose\"";
+    const char *at = strstr(r.out, first);
+    assert_non_null(at);
+    at = strstr(at + 1, first); /* of the other kind */
+    assert_non_null(at);
+    assert_non_null(strstr(at, second));
+    run_free(&r);
 }
 
 /* The problem fits the first kind of GPU only, whose winner is printed all the same. */
@@ -402,6 +443,7 @@ int main(void) {
         cmocka_unit_test(test_one_hangs_one_dies),
         cmocka_unit_test(test_first_dies_at_its_start),
         cmocka_unit_test(test_kind_dies_at_its_start),
+        cmocka_unit_test(test_kind_dies_midway),
         cmocka_unit_test(test_kind_is_too_small),
         cmocka_unit_test(test_two_strikes),
         cmocka_unit_test(test_lower_clocks_hold_no_finals),

@@ -183,6 +183,7 @@ static tt_status say_result(const tt__session *s, const tt__search *search, tt_r
 
 static void begin_result(const tt__session *s, const tt__problem *p, tt_result *result) {
     char text[TT__PROBLEM_TEXT_MAX];
+    tt__copy(result->op, sizeof result->op, p->op);
     result->rows = tt__problem_number(p, "rows", 0);
     result->cols = tt__problem_number(p, "cols", 0);
     result->batch = tt__problem_number(p, "batch", 0);

@@ -206,29 +206,18 @@ static void free_stored(stored_problems *p) {
 
 /* ---- Results ---- */
 
-/* The operation of a problem of the store, which says it itself; else NULL. Results are in the order of the
- * problems, once for each kind of GPU. */
-static const char *stored_op(size_t i, const tt__cli_args *args) {
-    return args->n_problems ? args->problems[i % args->n_problems].op : NULL;
+/* As the command line names it. */
+static const char *op_of(const tt_result *r, const tt__cli_args *args) {
+    return args->permute ? "permute" : r->op;
 }
 
-/* The operation of a result. A matrix of the command line needs no name. */
-static const char *op_of(const tt_report *report, size_t i, const tt__cli_args *args) {
-    const tt_result *r = &report->results[i];
-    if (stored_op(i, args))
-        return stored_op(i, args);
-    const char *in_place = r->rows == r->cols ? "transpose_in_place" : "transpose_rect_in_place";
-    return args->permute ? "permute" : args->op ? args->op : r->in_place ? in_place : "transpose";
-}
-
-static void add_result_json(tt__json *j, const tt_report *report, size_t i, const tt__cli_args *args) {
-    const tt_result *r = &report->results[i];
+static void add_result_json(tt__json *j, const tt_result *r, const tt__cli_args *args) {
     bool won = r->kernel[0];
     tt__json_open(j, NULL, '{');
     tt__json_string(j, "problem", r->problem);
     tt__cli_json_asked(j, args);
     if (!args->kernel_file)
-        tt__json_string(j, "op", op_of(report, i, args));
+        tt__json_string(j, "op", op_of(r, args));
     if (r->rows && !args->kernel_file) {
         tt__json_int(j, "rows", r->rows);
         tt__json_int(j, "cols", r->cols);
@@ -271,7 +260,7 @@ static int print_json(const tt_report *report, const tt__cli_args *args) {
     TT__JSON_STRINGS(&j, {"gpu", report->gpu}, {"driver", report->driver}, {"nvrtc", report->nvrtc});
     tt__json_open(&j, "results", '[');
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_json(&j, report, i, args);
+        add_result_json(&j, &report->results[i], args);
     tt__json_close(&j, ']');
     tt__json_number(&j, "wall_s", report->wall_s, 6);
     return tt__cli_fail(tt__cli_print_json(&j));
@@ -356,7 +345,7 @@ static void print_report_command(const tt__cli_args *args) {
 static void print_next(const tt_report *report, const tt__cli_args *args) {
     bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true, noted = true, failed = false,
          beside = false;
-    bool op_named = args->op || stored_op(0, args);
+    bool op_named = args->op || (args->n_problems && args->problems[0].op);
     for (size_t i = 0; i < report->n_results; i++) {
         const tt_result *r = &report->results[i];
         won = won && r->kernel[0];
@@ -392,10 +381,10 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
 
 static int print_table(const tt_report *report, const tt__cli_args *args) {
     const bool metrics = has_metrics(report);
-    const char *op = op_of(report, 0, args);
+    const char *op = op_of(&report->results[0], args);
     bool several = false;
     for (size_t i = 1; i < report->n_results; i++)
-        several = several || strcmp(op, op_of(report, i, args)) != 0;
+        several = several || strcmp(op, op_of(&report->results[i], args)) != 0;
     tt__column own[COLUMNS];
     tt__table t = {.n_columns = COLUMNS, .columns = own};
     memcpy(own, columns, sizeof own);
@@ -411,7 +400,8 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
                 : several         ? "several operations"
                                   : op);
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_row(&t, &report->results[i], several ? op_of(report, i, args) : NULL, metrics, args);
+        add_result_row(&t, &report->results[i], several ? op_of(&report->results[i], args) : NULL, metrics,
+                       args);
     tt_status status = tt__table_show(&t);
     if (status == TT_OK) {
         print_footer(report, args);
