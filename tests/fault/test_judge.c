@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 /* A file of kernels that compute y from x. `type` is f32 or f64. */
-static const char *write_reference(const char *type, const char *lines, const char *body) {
+static const char *write_reference(const char *type, int threads, const char *lines, const char *body) {
     static char text[2048];
     const char *c = strcmp(type, "f64") == 0 ? "double" : "float", *path = fault_path("right.cu");
     snprintf(text, sizeof text,
              "//@ kernel twice\n//@ problem n 1003\n//@ buffer x %s n in\n//@ buffer y %s n out\n"
-             "//@ param THREADS 32 256\n//@ default THREADS=32\n//@ block THREADS\n"
+             "//@ param THREADS 32 256\n//@ default THREADS=%d\n//@ block THREADS\n"
              "//@ grid ceil_div(n, THREADS)\n//@ args y, x, i64 n\n"
              "//@ metric gbps 8 * n * THREADS / THREADS / time_ns\n//@ reference plain\n//@ block 256\n//@ "
              "grid ceil_div(n, 256)\n//@ args y, x, i64 n\n%s"
@@ -22,7 +22,7 @@ static const char *write_reference(const char *type, const char *lines, const ch
              "    long long i = (long long)blockIdx.x * THREADS + threadIdx.x;\n    if (i < n) { %s }\n}\n"
              "extern \"C\" __global__ void plain(%s *y, const %s *x, long long n) {\n"
              "    long long i = (long long)blockIdx.x * 256 + threadIdx.x;\n    if (i < n) { %s }\n}\n",
-             type, type, lines, c, c, body, c, c, body);
+             type, type, threads, lines, c, c, body, c, c, body);
     fault_write(path, text);
     return path;
 }
@@ -163,7 +163,7 @@ static void sees_through_exploits(void **state) {
         {"found_gpu.cu", "", "if (i < n) y[i] = y[i + 3072];", "wrong", "first wrong element at y[0]"},
         {"derived_gpu.cu", "", "if (i < n) ((float *)x)[i + 6144] = 2 * x[i];", "wrong", "element at y["},
     };
-    write_reference("f32", "", "y[i] = 2 * x[i];");
+    write_reference("f32", 32, "", "y[i] = 2 * x[i];");
     expect_all(cases, sizeof cases / sizeof *cases, "", 5);
 }
 
@@ -174,7 +174,7 @@ static void differs_from_run_to_run(void **state) {
     enum { RUNS = 4 };
     char first[1024] = "";
     bool differs = false;
-    write_reference("f32", "", "y[i] = 2 * x[i];");
+    write_reference("f32", 32, "", "y[i] = 2 * x[i];");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 3 * x[i];");
     for (int k = 0; k < RUNS && !differs; k++) {
         run_result r;
@@ -221,7 +221,8 @@ static void gives_nothing_for_tricks(void **state) {
     };
     if (!fault_on_gpu())
         return;
-    write_reference("f32", "", SLOWLY " y[i] = v;");
+    /* 256 as in the files: four blocks need not be as fast as 32. */
+    write_reference("f32", 256, "", SLOWLY " y[i] = v;");
     expect_all(cases, sizeof cases / sizeof *cases, "", -1);
 }
 
@@ -333,16 +334,16 @@ static void accepts_fewer_buffers(void **state) {
 
 static void says_what_cannot_be_told(void **state) {
     (void)state;
-    write_reference("f32", "//@ tolerance abs 1e-3\n", "y[i] = 1e-5f * x[i];");
+    write_reference("f32", 32, "//@ tolerance abs 1e-3\n", "y[i] = 1e-5f * x[i];");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 0;");
     expect(6, "cannot tell: the right result shows nothing: a kernel that computes nothing may pass", "");
-    write_reference("f32", "//@ tolerance rel 1e-3\n", "y[i] = x[i] * __int_as_float(0x7fc00000);");
+    write_reference("f32", 32, "//@ tolerance rel 1e-3\n", "y[i] = x[i] * __int_as_float(0x7fc00000);");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = __int_as_float(0x7fc00000);");
     expect(6, "cannot tell: the right result shows nothing", "");
-    write_reference("f32", "", "y[i] = nothing;");
+    write_reference("f32", 32, "", "y[i] = nothing;");
     expect(6, "cannot tell: they could not be judged: ", "");
     expect(6, "\"reason\":\"they could not be judged: ", "--json");
-    write_reference("f64", "//@ tolerance rel 1e-12\n", "y[i] = x[i] * x[i];");
+    write_reference("f64", 32, "//@ tolerance rel 1e-12\n", "y[i] = x[i] * x[i];");
     write_plain("mine.cu", "f64", "", "if (i < n) y[i] = (double)((float)x[i] * (float)x[i]);");
     expect(5, "wrong: first wrong element at y[", "");
 }
@@ -351,7 +352,7 @@ static void compares_times(void **state) {
     (void)state;
     char right[512]; /* outlives the paths that fault_path keeps */
     run_result r;
-    snprintf(right, sizeof right, "%s", write_reference("f32", "", "y[i] = 2 * x[i];"));
+    snprintf(right, sizeof right, "%s", write_reference("f32", 32, "", "y[i] = 2 * x[i];"));
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 2 * x[i];");
     if (fault_on_gpu()) /* what follows knows the stand-in's times */
         return;
@@ -403,7 +404,7 @@ static void compares_times(void **state) {
     assert_has(&r, r.out, ", n=64\n");
     assert_has(&r, r.out, "cannot tell: they could not be judged: ");
     run_free(&r);
-    write_reference("f32", "", "if (n == 64) y[i] = 2 * x[i];");
+    write_reference("f32", 32, "", "if (n == 64) y[i] = 2 * x[i];");
     write_plain("mine.cu", "f32", "", "if (i < n && n == 64) y[i] = 2 * x[i];");
     fault_tune(&r, "", "judge %s %s --problem n=64 --problem n=128", right, fault_path("mine.cu"));
     assert_code(&r, 6);
@@ -411,10 +412,10 @@ static void compares_times(void **state) {
     assert_has(&r, r.out, "cannot tell: they could not be judged: the reference ");
     run_free(&r);
     /* A neighbouring size at which the right result shows nothing says nothing about this one. */
-    write_reference("f32", "", "y[i] = n % 2 ? x[i] : 0;");
+    write_reference("f32", 32, "", "y[i] = n % 2 ? x[i] : 0;");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = n % 2 ? x[i] : 0;");
     expect(0, "mine.cu: faster: right, ", "");
-    write_reference("f32", "", "y[i] = 2 * x[i];");
+    write_reference("f32", 32, "", "y[i] = 2 * x[i];");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 2 * x[i];");
     fault_tune(&r, "", "--kernel %s --problem n=64 --db %s --quiet", right, fault_path("w.db"));
     assert_code(&r, 0);
@@ -442,7 +443,7 @@ static void refuses_what_is_no_candidate(void **state) {
          "mine.cu declares the buffer or scalar y where "},
     };
     run_result r;
-    write_reference("f32", "", "y[i] = 2 * x[i];");
+    write_reference("f32", 32, "", "y[i] = 2 * x[i];");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fault_write(fault_path("mine.cu"), cases[i].text);
         expect(2, cases[i].says, "");
