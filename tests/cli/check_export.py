@@ -231,6 +231,8 @@ def check_choices(kernels):
     run(tune, "lock", *store, "--sizes", "33,64", "--output", "two.lock")
     out = ["export", "--format", "c", "--output", "some.c"]
     assert "2 winners" in run(tune, *out, "--lock", "two.lock")
+    assert "2 winners" in run(tune, *out, *store, "--sizes", "33,64")  # as `lock` takes them, and `--size`
+    assert "2 winners" in run(tune, *out, *store, "--size", "33", "--shape", "40x72")
     run(tune, *out, *store, "--permute", "2,0,1", "--dims", "9,8,7", *GPU)
     assert "SOME_PERMUTE_2_0_1_OF_9X8X7 = 0," in (here / "some.h").read_text()
     run(tune, *out, *store, "--kernel", kernels["saxpy"], "--problem", "n=1000")
@@ -269,6 +271,12 @@ def check_values(kernels):
     text = (here / "tuned.h").read_text()
     assert "int tuned_launch_up(const tuned_plan *plan, CUdeviceptr d_x, CUdeviceptr d_y, CUstream stream);" in text
     assert "/* up: x (inout, f32), y (scratch, f32) */" in text
+    run(tune, *one, "header", "--output", "saxpy_n.h")
+    # A header of one kind is not replaced by the other's.
+    kept = (here / "saxpy_n.h").read_bytes()
+    assert "saxpy_n.h is there, made by `tune export --format header`: name" in run(tune, *one, "c", "--output", "saxpy_n.c", code=2)
+    assert "tuned.h is there, made by `tune export --format c`: name" in run(tune, *one, "header", "--output", "tuned.h", code=2)
+    assert (here / "saxpy_n.h").read_bytes() == kept and (here / "tuned.h").read_text() == text and not (here / "saxpy_n.c").exists()
     run(tune, *one, "header", "--output", "saxpy_n.h")
     names = sorted(name for name in winner["config"] if f"-D{name}=" in " ".join(winner["options"]))
     assert names and "PER_SM" in winner["config"] and "PER_SM" not in names  # an argument of the kernel

@@ -86,7 +86,7 @@ assert done.stderr.endswith("; recordings/h100-shapes.json has it\n"), done
 assert "; it has: 1024x1024; " in run("--device", BYTES4, "--sizes", 77, code=2).stderr
 
 # What the README names for a machine without a GPU works there.
-page = (root / "README.md").read_text().split("\nWithout a GPU, search recorded trials:\n")[1].split("\nWith a GPU ")[0]
+page = (root / "README.md").read_text().split("\nWithout one, `replay:` ")[1].split("\n## ")[0]
 commands = [line for block in re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S) for line in block.strip().splitlines()]
 assert len(commands) == 5, commands
 for command in commands:

@@ -519,6 +519,8 @@ static tt_status export_header(const tt__exports *exports, const tt__cli_args *a
             return tt__fail(TT_E_INVALID,
                             "a header is of one problem, and here are winners of several: choose one with "
                             "--size, --shape, --permute, --op, --kernel or --problem");
+    if (args->output)
+        TT_TRY(tt__export_c_spares(args->output));
     return tt__cli_write_output(args, fill_header, (void *)exports);
 }
 
@@ -684,8 +686,8 @@ static const tt__cli_option options[] = {
     TT__TEXT("kernel", "NAME|FILE.cu", kernel, "only of this kernel template, or kernel of yours"),
     TT__TEXT("op", "NAME", op, "only of this operation"),
     TT__OPT_PROBLEM,
-    TT__SET("size", "N", tt__cli_set_sizes, "only of this square matrix"),
-    TT__SET("shape", "RxC", tt__cli_set_shapes, "only of this matrix of R rows and C columns"),
+    TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "only of these square matrices"),
+    TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "only of these matrices"),
     TT__OPTS_LAYOUT,
     TT__OPTS_PERMUTATION,
     TT__OPT_TEMPLATE,

@@ -767,20 +767,45 @@ static tt_status fill_text(tt__str *out, void *user) {
     return tt__str_check(out);
 }
 
-static const char mark[] = "Made by `tune export --format c`";
-
-/* A file of somebody else is not replaced: nobody named the header. */
-static tt_status check_file(const char *path) {
-    char head[1024] = "";
+/* The format of `tune export` that wrote the file; "": another program did; NULL: it is missing or empty. */
+static tt_status read_format(const char *path, const char **out) {
+    static const char *const formats[] = {"c", "header"};
+    char head[1024] = "", mark[64];
     size_t n = 0;
+    *out = NULL;
     if (access(path, F_OK) != 0)
         return TT_OK;
     TT_TRY(tt__read_start(path, head, sizeof head - 1, &n));
     head[n] = '\0';
-    return n == 0 || strstr(head, mark)
-               ? TT_OK
-               : tt__fail(TT_E_INVALID, "%s is there, and tune export did not make it: name another file",
-                          path);
+    *out = n ? "" : NULL;
+    for (size_t i = 0; i < TT__COUNT(formats); i++) {
+        snprintf(mark, sizeof mark, "Made by `tune export --format %s`", formats[i]);
+        if (strstr(head, mark))
+            *out = formats[i];
+    }
+    return TT_OK;
+}
+
+static tt_status fail_there(const char *path, const char *format) {
+    return tt__fail(TT_E_INVALID, "%s is there, made by `tune export --format %s`: name another file", path,
+                    format);
+}
+
+/* A file of somebody else is not replaced: nobody named the header. */
+static tt_status check_file(const char *path) {
+    const char *format;
+    TT_TRY(read_format(path, &format));
+    if (!format || strcmp(format, "c") == 0)
+        return TT_OK;
+    return *format ? fail_there(path, format)
+                   : tt__fail(TT_E_INVALID,
+                              "%s is there, and tune export did not make it: name another file", path);
+}
+
+tt_status tt__export_c_spares(const char *path) {
+    const char *format;
+    TT_TRY(read_format(path, &format));
+    return format && strcmp(format, "c") == 0 ? fail_there(path, format) : TT_OK;
 }
 
 /* The header's path, and the prefix of names: both from that of the source. */

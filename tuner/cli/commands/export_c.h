@@ -29,5 +29,7 @@ typedef struct tt__exports {
 
 /* Writes them to --output: a C file with code, and its header beside it. */
 tt_status tt__export_c(const tt__exports *exports, const tt__cli_args *args);
+/* TT_E_INVALID: this file is one of those, so another format must not replace it. */
+tt_status tt__export_c_spares(const char *path);
 
 #endif
