@@ -10,6 +10,8 @@
 /* ---- What the driver or a cubin says about a kernel, and its launch */
 
 static const char advice[] = "make `args` name what the kernel takes, in its order";
+static const char struct_advice[] = "list its members in their order, with the padding that C++ adds, and "
+                                    "arrays number by number, because i32x4 is aligned as int4";
 
 static tt_status fit_parameter(const char *kernel, const tt__launch *launch, int pass, size_t i,
                                size_t bytes) {
@@ -23,7 +25,8 @@ static tt_status fit_parameter(const char *kernel, const tt__launch *launch, int
                     a->made == TT__MADE_MAP ? "tensormap"
                     : a->by_value           ? "struct"
                                             : tt__types[a->type].name,
-                    a->type == TT__TYPE_NONE ? "" : ")", a->bytes, advice);
+                    a->type == TT__TYPE_NONE ? "" : ")", a->bytes,
+                    a->by_value && a->made != TT__MADE_MAP ? struct_advice : advice);
 }
 
 static tt_status fit_count(const char *kernel, const tt__launch *launch, int pass, size_t n) {

@@ -513,8 +513,15 @@ static void test_structs_by_value(void **state) {
         {2,
          "k.cu:7:52: found 'y + 1' in a struct, expected a type and a value, as in i32 n, or the name of a",
          "i8 -3", "y + 1"},
-        {1, "parameter 7 of twice has 1 bytes, but item 7 of its `args` (struct) has 2", "struct (u8 9)",
-         "struct (u16 9)"},
+        {1,
+         "parameter 7 of twice has 1 bytes, but item 7 of its `args` (struct) has 2: list its members in "
+         "their "
+         "order, with the padding that C++ adds",
+         "struct (u8 9)", "struct (u16 9)"},
+        {2, "k.cu:7:52: signed char is a type of C++: write i8 -3", "i8 -3", "signed char -3"},
+        {2, "k.cu:7:52: a struct in a struct: list its members among those of the outer one", "i8 -3",
+         "struct (i8 -3)"},
+        {2, "found 'one{9}', but a struct is written as struct (TYPE VALUE, ...)", "struct (u8 9)", "one{9}"},
         {2, "found 'all', expected: struct (TYPE VALUE, ...)", "struct (u8 9)", "struct all"},
         {2, "`-3` is -3, which does not fit u8", "i8 -3", "u8 -3"},
     };

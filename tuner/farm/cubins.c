@@ -150,9 +150,11 @@ void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *rea
     tt__copy(cubin->reason, sizeof cubin->reason, reason);
 }
 
+static const char blanks[] = " \t\r\n";
+
 /* Behind the elements `[i][k]` of an array. */
 static const char *after_elements(const char *at) {
-    while (*(at += strspn(at, " \t\r\n")) == '[')
+    while (*(at += strspn(at, blanks)) == '[')
         for (int depth = 0; *at; at++) {
             depth += *at == '[' ? 1 : *at == ']' ? -1 : 0;
             if (depth == 0) {
@@ -163,6 +165,22 @@ static const char *after_elements(const char *at) {
     return at;
 }
 
+/* Is it a whole argument, which a reference may take? What stands behind `if (` and its like is none. */
+static bool is_passed(const char *text, const char *before, const char *next) {
+    static const char *const words[] = {"if", "while", "switch", "return"};
+    if (!strchr("),}", *next) || before == text || !strchr("(,{", before[-1]))
+        return false;
+    const char *end = before - 1, *start;
+    while (end > text && strchr(blanks, end[-1]))
+        end--;
+    for (start = end; start > text && tt__is_word_char(start[-1]);)
+        start--;
+    for (size_t i = 0; i < TT__COUNT(words); i++)
+        if (tt__word_is(start, (size_t)(end - start), words[i]))
+            return false;
+    return before[-1] != '(' || start < end || (end > text && end[-1] == '>');
+}
+
 /* Does the code change what this occurrence of a variable names, or may it pass its address on? */
 static bool may_write(const char *text, const char *name, size_t n, bool is_array) {
     const char *before = name, *next = after_elements(name + n);
@@ -171,7 +189,12 @@ static bool may_write(const char *text, const char *name, size_t n, bool is_arra
     if (before > text && (before[-1] == '&' || (before - text > 1 && (!strncmp(before - 2, "++", 2) ||
                                                                       !strncmp(before - 2, "--", 2)))))
         return !(before - text > 1 && before[-2] == '&'); /* && is no address */
-    if (is_array && next == name + n + strspn(name + n, " \t\r\n"))
+    const char *bare = name;
+    while (bare > text && strchr(blanks, bare[-1]))
+        bare--;
+    if (!is_array && is_passed(text, bare, next))
+        return true;
+    if (is_array && next == name + n + strspn(name + n, blanks))
         return true; /* the whole array */
     return (*next == '=' && next[1] != '=') || strncmp(next, "++", 2) == 0 || strncmp(next, "--", 2) == 0 ||
            (*next && strchr("+-*/%&|^", *next) && next[1] == '=') || strncmp(next, "<<=", 3) == 0 ||

@@ -422,6 +422,10 @@ static tt_status read_vector(tt__reader *r, tt__arg_expr *arg, tt__type type, in
     return TT_OK;
 }
 
+static tt_status fail_cxx_type(tt__reader *r, tt__slice type, const char *meant, tt__slice value) {
+    return FAIL(r, type.at, "%.*s is a type of C++: write %s %.*s", SHOW(type), meant, SHOW(value));
+}
+
 /* struct (TYPE VALUE, ...) */
 static tt_status read_struct(tt__reader *r, tt__arg_expr *arg, tt__slice rest) {
     tt__slice item;
@@ -429,7 +433,15 @@ static tt_status read_struct(tt__reader *r, tt__arg_expr *arg, tt__slice rest) {
         return FAIL(r, rest.at, "found '%.*s', expected: struct (TYPE VALUE, ...)", SHOW(rest));
     while (tt__take_item(&item, &rest)) {
         int lanes;
-        tt__slice value = item, word = tt__take_word(&value);
+        char meant[TT__TYPE_TEXT_MAX];
+        tt__slice value = item, word = tt__take_type(&value);
+        if (value.n && tt__type_meant(meant, word.at, word.n))
+            return fail_cxx_type(r, word, meant, value);
+        if (tt__slice_is(word, "struct"))
+            return FAIL(
+                r, word.at,
+                "a struct in a struct: list its members among those of the outer one, with the padding "
+                "that C++ adds");
         TT_TRY(tt__take_lanes(r, &word, &lanes));
         tt__type type = tt__type_named(word.at, word.n);
         if (!type && value.n == 0 && lanes == 1 && (type = literal_type(&word)) != TT__TYPE_NONE)
@@ -481,7 +493,7 @@ static tt_status read_arg(tt__reader *r, tt__slice item) {
         t->sized_by_args |= sizes;
     }
     if (!arg->type && rest.n > 0 && tt__type_meant(meant, word.at, word.n))
-        return FAIL(r, word.at, "%.*s is a type of C++: write %s %.*s", SHOW(word), meant, SHOW(rest));
+        return fail_cxx_type(r, word, meant, rest);
     if (!arg->type && rest.n > 0 && tt__is_word(word.at, word.n)) {
         tt__suggest near = tt__suggest_for(word.at, word.n);
         if (*rest.at == '(')
@@ -494,6 +506,9 @@ static tt_status read_arg(tt__reader *r, tt__slice item) {
         return FAIL(r, rest.at, "found '%.*s' after %.*s, expected ','%s", SHOW(rest), SHOW(word),
                     tt__suggest_text(&near));
     }
+    if (!arg->type && memchr(item.at, '{', item.n))
+        return FAIL(r, item.at, "found '%.*s', but a struct is written as struct (TYPE VALUE, ...)",
+                    SHOW(item));
     if (!arg->type && !tt__is_word(word.at, word.n))
         return FAIL(r, word.at, "found '%.*s', expected an operand's name, or a type and an expression",
                     SHOW(word));
