@@ -332,14 +332,60 @@ static void test_loops_need_no_gate(void **state) {
     close(&b);
 }
 
+static CUresult set(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream) {
+    (void)dst, (void)value, (void)n, (void)stream;
+    return CUDA_SUCCESS;
+}
+
+static CUresult read_sum(void *dst, CUdeviceptr src, size_t n) {
+    (void)src;
+    memset(dst, 1, n);
+    return CUDA_SUCCESS;
+}
+
+/* What no array covers is filled, and added up, by a launch for each gap, however many slots there are. */
+static void test_guards_many_slots(void **state) {
+    (void)state;
+    tt__driver with_sums = driver;
+    bench b;
+    bool kept = false;
+    with_sums.cuMemsetD8Async = set;
+    with_sums.cuMemcpyDtoH = read_sum;
+    array_bytes = 500;
+    open(&b, "transpose", TT__OUT, false);
+    array_bytes = ARRAY_BYTES;
+    assert_true(b.pool.slots.n > 1000);
+    b.pool.cu = b.verifier.cu = &with_sums;
+    b.verifier.key = 1;
+    b.verifier.fill_each = AT('F');
+    b.verifier.sum_each = AT('A');
+    assert_int_equal(tt__pool_guard(&b.pool), TT_OK);
+    assert_int_equal(tt__pool_guarded(&b.pool, &kept), TT_OK);
+    assert_true(kept);
+    expect_calls("FFAASAAS", 1, "");
+    const CUdeviceptr src = memory + b.pool.slots_at, dst = src + b.pool.offsets[1];
+    assert_int_equal(seen.dst[0], src + 500); /* to where the next array begins */
+    assert_int_equal(seen.n_words[0] * 4, b.pool.offsets[1] - 500);
+    assert_int_equal(seen.dst[1], dst + 500);
+    assert_int_equal(seen.dst[1] + (CUdeviceptr)seen.n_words[1] * 4, src + b.pool.slots.stride);
+    close(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cold),         cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_warm),         cmocka_unit_test(test_graph),
-        cmocka_unit_test(test_graph_of_few), cmocka_unit_test(test_graphs_of_some),
-        cmocka_unit_test(test_renews),       cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_enqueued),     cmocka_unit_test(test_loops_need_no_gate),
+        cmocka_unit_test(test_cold),
+        cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_warm),
+        cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_graph_of_few),
+        cmocka_unit_test(test_graphs_of_some),
+        cmocka_unit_test(test_renews),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_enqueued),
+        cmocka_unit_test(test_loops_need_no_gate),
+        cmocka_unit_test(test_guards_many_slots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -531,39 +531,44 @@ tt_status tt__pool_repeat(tt__bench_pool *pool, const tt__timed *thing, int n) {
 
 /* ---- What no array covers ---- */
 
-/* Calls with each piece of the slots that is in front of, between or after the arrays, in whole words. */
-static CUresult each_gap(const tt__bench_pool *pool,
-                         CUresult (*fn)(const tt__verifier *v, CUdeviceptr at, size_t bytes)) {
-    const tt__workload *w = &pool->verifier->work;
-    CUresult r = CUDA_SUCCESS;
-    for (size_t k = 0; k < pool->slots.n; k++) {
-        const CUdeviceptr slot = pool->base + pool->slots_at + k * pool->slots.stride;
-        CUdeviceptr from = slot;
-        for (int i = 0; i <= w->n && r == CUDA_SUCCESS; i++) {
-            if (i < w->n && !tt__array_is_buffer(&w->arrays[i]))
-                continue;
-            const CUdeviceptr to = i < w->n                ? place(pool, k, i, w->offset)
-                                   : k + 1 < pool->slots.n ? slot + pool->slots.stride
-                                                           : slot + pool->slots.bytes;
-            from = (from + 3) / 4 * 4;
-            if (to >= from + 4)
-                r = fn(pool->verifier, from, (size_t)(to - from) / 4 * 4);
-            if (i < w->n)
-                from = to + (CUdeviceptr)tt__array_bytes(&w->arrays[i]);
-        }
-    }
-    return r;
-}
-
-static CUresult fill_gap(const tt__verifier *v, CUdeviceptr at, size_t bytes) {
-    return tt__verify_fill(v, at, bytes, v->salt + 1, 0);
-}
-
-static CUresult sum_gap(const tt__verifier *v, CUdeviceptr at, size_t bytes) {
-    long long n = (long long)(bytes / 4);
-    unsigned seed = 1;
+/* Fills such words of several slots, or adds them up. Small slots are too many for a launch each. */
+static CUresult launch_each(const tt__bench_pool *pool, bool fills, CUdeviceptr from, CUdeviceptr to,
+                            size_t n_slots) {
+    enum { ROWS_MAX = 1024, BLOCKS_MAX = 1024 };
+    const tt__verifier *v = pool->verifier;
+    long long n = (long long)(to - from) / 4, stride = (long long)pool->slots.stride / 4,
+              slots = (long long)n_slots;
+    unsigned seed = v->salt + 1;
     CUdeviceptr sum = v->findings;
-    return tt__verify_launch(v, v->sum, n, (void *[]){&at, &n, &seed, &sum});
+    const unsigned rows = n_slots < ROWS_MAX ? (unsigned)n_slots : ROWS_MAX;
+    const long long blocks = (n + 255) / 256;
+    return pool->cu->cuLaunchKernel(
+        fills ? v->fill_each : v->sum_each, blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX, rows, 1, 256,
+        1, 1, 0, pool->stream, (void *[]){&from, &n, &stride, &slots, fills ? (void *)&seed : (void *)&sum},
+        NULL);
+}
+
+/* Each piece of the slots that is in front of, between or after the arrays, and between slots, in whole
+ * words. */
+static CUresult each_gap(const tt__bench_pool *pool, bool fills) {
+    const tt__workload *w = &pool->verifier->work;
+    const tt__slots *slots = &pool->slots;
+    const CUdeviceptr first = pool->base + pool->slots_at;
+    CUdeviceptr from = first;
+    CUresult r = CUDA_SUCCESS;
+    for (int i = 0; i <= w->n && r == CUDA_SUCCESS; i++) {
+        if (i < w->n && !tt__array_is_buffer(&w->arrays[i]))
+            continue;
+        const CUdeviceptr to = i < w->n ? place(pool, 0, i, w->offset) : first + slots->bytes;
+        from = (from + 3) / 4 * 4;
+        if (to >= from + 4)
+            r = launch_each(pool, fills, from, to, slots->n);
+        if (i < w->n)
+            from = to + (CUdeviceptr)tt__array_bytes(&w->arrays[i]);
+    }
+    if (r == CUDA_SUCCESS && slots->n > 1 && slots->stride > slots->bytes)
+        r = launch_each(pool, fills, first + slots->bytes, first + slots->stride, slots->n - 1);
+    return r;
 }
 
 /* An array whose length each configuration chooses may be written just beyond it. */
@@ -579,15 +584,15 @@ static tt_status sum_gaps(const tt__bench_pool *pool, uint64_t *sum) {
     const tt__driver *cu = pool->cu;
     CUdeviceptr at = pool->verifier->findings;
     TT_TRY(tt__cu_check(cu->cuMemsetD8Async(at, 0, sizeof *sum, pool->stream), "cuMemsetD8Async"));
-    TT_TRY(tt__cu_check(each_gap(pool, sum_gap), "tt_sum"));
-    TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "tt_sum"));
+    TT_TRY(tt__cu_check(each_gap(pool, false), "tt_sum_each"));
+    TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "tt_sum_each"));
     return tt__cu_check(cu->cuMemcpyDtoH(sum, at, sizeof *sum), "cuMemcpyDtoH");
 }
 
 tt_status tt__pool_guard(tt__bench_pool *pool) {
     if (!has_gaps(pool))
         return TT_OK;
-    TT_TRY(tt__cu_check(each_gap(pool, fill_gap), "tt_fill"));
+    TT_TRY(tt__cu_check(each_gap(pool, true), "tt_fill_each"));
     return sum_gaps(pool, &pool->gaps);
 }
 

@@ -196,6 +196,21 @@ extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsign
     atomicAdd(sum, own);
 }
 
+// The same words of each slot, as tt_fill and tt_sum do one.
+extern "C" __global__ void tt_fill_each(unsigned int *words, long long n, long long stride, long long n_slots,
+                                        unsigned int seed) {
+    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, n) words[s * stride + i] = mix(i, seed);
+}
+
+extern "C" __global__ void tt_sum_each(const unsigned int *words, long long n, long long stride, long long n_slots,
+                                       u64 *sum) {
+    u64 own = 0;
+    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, n) own += (u64)mix(i ^ words[s * stride + i], 1) * (2 * i + 1);
+    atomicAdd(sum, own);
+}
+
 // Copies the arrays of the first slot into all later slots.
 extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long stride, long long n_slots) {
     for (long long s = 1 + blockIdx.y; s < n_slots; s += gridDim.y)

@@ -315,15 +315,16 @@ static tt_status open_kernels(tt__verifier *v, const void *cubin) {
         CUfunction *fn;
         const char *name;
         bool numbers;
-    } fns[] = {{&v->fill, "tt_fill", false},       {&v->check_fill, "tt_check_fill", false},
-               {&v->written, "tt_written", false}, {&v->poison, "tt_poison", false},
-               {&v->compare, "tt_compare", false}, {&v->sum, "tt_sum", false},
-               {&v->spread, "tt_spread", false},   {&v->numbers, "tt_numbers", true},
-               {&v->guard, "tt_guard", false},     {&v->survey, "tt_survey", false},
-               {&v->sample, "tt_sample", true},    {&v->telling, "tt_telling", true},
-               {&v->squares, "tt_squares", true},  {&v->compare_numbers, "tt_compare_numbers", true},
-               {&v->hide, "tt_hide", false},       {&v->soil, "tt_soil", false},
-               {&v->bits, "tt_bits", false}};
+    } fns[] = {{&v->fill, "tt_fill", false},        {&v->check_fill, "tt_check_fill", false},
+               {&v->written, "tt_written", false},  {&v->poison, "tt_poison", false},
+               {&v->compare, "tt_compare", false},  {&v->sum, "tt_sum", false},
+               {&v->spread, "tt_spread", false},    {&v->numbers, "tt_numbers", true},
+               {&v->guard, "tt_guard", false},      {&v->survey, "tt_survey", false},
+               {&v->sample, "tt_sample", true},     {&v->telling, "tt_telling", true},
+               {&v->squares, "tt_squares", true},   {&v->compare_numbers, "tt_compare_numbers", true},
+               {&v->hide, "tt_hide", false},        {&v->soil, "tt_soil", false},
+               {&v->bits, "tt_bits", false},        {&v->fill_each, "tt_fill_each", false},
+               {&v->sum_each, "tt_sum_each", false}};
     const bool has_numbers = uses_numbers(&v->work);
     TT_TRY(tt__cu_check(v->cu->cuLibraryLoadData(&v->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
                         "cuLibraryLoadData (verifier)"));

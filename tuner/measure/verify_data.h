@@ -45,7 +45,7 @@ typedef struct tt__verifier {
     CUevent events[2]; /* around the launch of the kernel; the CPU stand-in knows them by their flag */
     CUlibrary library;
     CUfunction fill, check_fill, guard, numbers, squares, sample, written, survey, telling, poison, compare,
-        compare_numbers, spread, sum, hide, soil, bits;
+        compare_numbers, spread, sum, fill_each, sum_each, hide, soil, bits;
     uint64_t kept; /* checksum of all data that runs are compared with */
     char
         notes[TT__REASON_MAX * 2]; /* what the results of the reference leave unchecked, a line each; or "" */
