@@ -16,8 +16,8 @@ tune, root = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).reso
 stand_in = {"LD_LIBRARY_PATH": os.environ["HOSTCUDA_DIR"], "TILETUNE_NVRTC": os.environ["HOSTCUDA_DIR"] + "/libnvrtc.so"}
 PAGES = "README.md", "docs/guide.md", "docs/same-bits.md", "docs/export.md", "docs/judge.md", "examples/README.md"
 # Commands that others look at, or that need what no test has.
-ELSEWHERE = re.compile(r"tune (--db job.db|lock --db job.db|judge softmax|judge kernels/|export --format header|import-t1|import (A100|results)|--device replay:A100|"
-                       r"check saxpy.cu|--kernel (conv.cu|saxpy.cu|softmax.cu)|export --format c --output tuned.c (--template|--size))")
+ELSEWHERE = re.compile(r"tune (--db job.db|lock --db job.db|judge examples/kernels/softmax|judge kernels/|export --format header|import-t1|import A100|--device replay:A100|"
+                       r"check saxpy.cu|--kernel conv.cu|export --format c --output tuned.c (--template|--size))")
 SHOWN = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 ANYWHERE = re.compile(r"replay:|--gpu|^tune (report|help|doctor|new|list|merge|import|export|check|prune|vacuum|lock --output|show --db)")
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -246,6 +247,27 @@ def check_notebook():
     finally:
         del sys.modules["ipykernel"], sys.modules["IPython"], sys.modules["IPython.display"]
     assert shown[0].startswith("<pre>1/1 24x24: ") and shown[-1] == "<pre></pre>", shown
+
+
+def check_guide():
+    """The guide's block of Python runs as it stands, with smaller problems and few trials."""
+    page = (examples.parent.parent / "docs/guide.md").read_text(encoding="utf-8")
+    block, = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    for text, smaller in (("import torch, tiletune\n", ""), ("[4096, (64, 8192)]", "[64, (64, 128)], max_trials=2"), ("1_000_000", "5_000"),
+                          ("examples/kernels", str(examples)), ("saxpy.tune()", "saxpy.tune(options={'max_trials': 2})")):
+        assert text in block, text
+        block = block.replace(text, smaller)
+    torch = types.SimpleNamespace(rand=lambda *shape, device: rows(*shape) if len(shape) == 2 else rows(1, *shape)[0])
+    names = {"tiletune": tiletune, "torch": torch}
+    exec(block, names)
+    x = names["x"].numpy()
+    same(names["y"], x.swapaxes(-1, -2))
+    same(names["z"], x.transpose(0, 2, 1, 3))
+    tiletune.configure(db="python.db")
+
+
+def rows(n, *shape):
+    return [Array(random.random(shape, dtype="float32")) for _ in range(n)]
 
 
 def check_lock():

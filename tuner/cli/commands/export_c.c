@@ -798,8 +798,8 @@ static tt_status check_file(const char *path) {
     if (!format || strcmp(format, "c") == 0)
         return TT_OK;
     return *format ? fail_there(path, format)
-                   : tt__fail(TT_E_INVALID,
-                              "%s is there, and tune export did not make it: name another file", path);
+                   : tt__fail(TT_E_INVALID, "%s is there, and tune export did not make it: name another file",
+                              path);
 }
 
 tt_status tt__export_c_spares(const char *path) {
