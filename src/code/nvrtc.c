@@ -210,25 +210,37 @@ static const char *first_error(const char *log) {
     return first ? first : log;
 }
 
+enum { KERNELS_MAX = 2 * TT__PASSES_MAX + 2 }; /* with those of `data`, `reference` and `verify` */
+
+/* A program to compile. Kernels that are not extern "C" are asked for by name. */
+typedef struct program {
+    const char *name, *original, *source;
+    const char *kernels[KERNELS_MAX], *expressions[KERNELS_MAX];
+    size_t n_name[KERNELS_MAX], n_kernels;
+    int n_headers; /* 0: it includes none */
+    bool ptx;      /* in place of a cubin */
+} program;
+
 /* NVRTC's log can be pages long. The cause is in the lines of the first error. */
-static tt_status fail_with_log(nvrtcProgram program, nvrtcResult r, const char *name, const char *original,
-                               const char *source, const char *const *argv, int argc) {
+static tt_status fail_with_log(nvrtcProgram handle, nvrtcResult r, const program *p, const char *const *argv,
+                               int argc) {
     size_t size = 0;
     char *log = NULL;
-    if (table.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1 && (log = malloc(size)))
-        table.nvrtcGetProgramLog(program, log);
+    if (table.nvrtcGetProgramLogSize(handle, &size) == NVRTC_SUCCESS && size > 1 && (log = malloc(size)))
+        table.nvrtcGetProgramLog(handle, log);
     const char *error = log ? first_error(log) : "";
     bool header = strstr(error, " open source file") != NULL;
     tt__str refused = {0};
-    if (tt__refused_code(&refused, name, original, source, error, argv, argc)) {
-        tt__fail(TT_E_COMPILE, "%s: %s (%.*s)", name, tt__str_text(&refused), (int)strcspn(error, "\n"),
+    if (tt__refused_kernel(&refused, error, p->expressions, p->n_kernels) ||
+        tt__refused_code(&refused, p->name, p->original, p->source, error, argv, argc)) {
+        tt__fail(TT_E_COMPILE, "%s: %s (%.*s)", p->name, tt__str_text(&refused), (int)strcspn(error, "\n"),
                  error);
         tt__str_free(&refused);
         free(log);
         return TT_E_COMPILE;
     }
     tt__fail(
-        TT_E_COMPILE, "%s: %s%s%.*s%s", name, table.nvrtcGetErrorString(r), log ? ": " : "",
+        TT_E_COMPILE, "%s: %s%s%.*s%s", p->name, table.nvrtcGetErrorString(r), log ? ": " : "",
         header ? (int)strcspn(error, "\n") : 1200, error,
         header
             ? ": NVRTC has its own headers and those of a CUDA Toolkit of its version (CUDA_HOME names it). "
@@ -307,17 +319,6 @@ static bool includes_files(const char *text) {
     }
     return false;
 }
-
-enum { KERNELS_MAX = 2 * TT__PASSES_MAX + 2 }; /* with those of `data`, `reference` and `verify` */
-
-/* A program to compile. Kernels that are not extern "C" are asked for by name. */
-typedef struct program {
-    const char *name, *original, *source;
-    const char *kernels[KERNELS_MAX], *expressions[KERNELS_MAX];
-    size_t n_name[KERNELS_MAX], n_kernels;
-    int n_headers; /* 0: it includes none */
-    bool ptx;      /* in place of a cubin */
-} program;
 
 static tt_status add_lowered(tt__str *out, nvrtcProgram handle, const program *p) {
     const char *pairs[KERNELS_MAX][2];
@@ -424,7 +425,7 @@ static tt_status compile(tt__str *out, const program *p, const char *const *argv
     nvrtcResult r = run_on_own_stack(handle, argv, argc);
     *refused = why_refused(handle, r);
     if (r != NVRTC_SUCCESS)
-        TT_GOTO(fail_with_log(handle, r, p->name, p->original, p->source, argv, argc));
+        TT_GOTO(fail_with_log(handle, r, p, argv, argc));
     TT_GOTO(check_log(handle, p->name, argv, argc));
     TT_GOTO(take_code(out, handle, p->ptx));
     if (!p->ptx)

@@ -85,22 +85,34 @@ static bool has_refused(tt__str *out, const char *source, const char *code, cons
     return false;
 }
 
-/* The name alone of a template or of overloaded functions asks for none of them. */
-static bool is_ambiguous(tt__str *out, const char *error) {
-    static const char before[] = "cannot determine which instance of ";
-    const char *what = strstr(error, before), *name = what ? strchr(what, '"') : NULL;
-    if (!name++)
+bool tt__refused_kernel(tt__str *out, const char *error, const char *const *kernels, size_t n_kernels) {
+    static const char map[] = "__nv_name_map(",
+                      mark[] = ": error: ", before[] = "cannot determine which instance of ",
+                      template[] = "function template \"";
+    enum { FIRST_LINE = 2 };
+    const char *text = strstr(error, mark);
+    if (strncmp(error, map, sizeof map - 1) != 0 || !text)
         return false;
+    const size_t k = (size_t)strtoul(error + sizeof map - 1, NULL, 10) - FIRST_LINE;
+    const char *kernel = k < n_kernels ? kernels[k] : "that `kernel` or `reference` names";
+    text += sizeof mark - 1;
+    const char *what = text + sizeof before - 1, *name = strchr(text, '"') ? strchr(text, '"') + 1 : text;
+    const bool ambiguous = strncmp(text, before, sizeof before - 1) == 0;
     const int n = (int)strcspn(name, "\"\n");
-    if (strncmp(what + sizeof before - 1, "function template", strlen("function template")) == 0)
-        tt__str_addf(out, "%.*s is a template: name an instance of it, as in `kernel %.*s<4>`", n, name, n,
-                     name);
-    else
+    if (ambiguous && strncmp(what, template, sizeof template - 1) != 0)
         tt__str_addf(
             out,
-            "%.*s is the name of several functions, and `kernel` cannot say which one: rename the one that "
-            "is tuned",
+            "%.*s is the name of several functions, and `kernel` cannot say which one: rename the one "
+            "that is tuned",
             n, name);
+    else if (ambiguous && !strchr(kernel, '<'))
+        tt__str_addf(out, "%.*s is a template: name an instance of it, as in `kernel %.*s<4>`", n, name, n,
+                     name);
+    else if (ambiguous)
+        tt__str_addf(out, "`%s` is no kernel of the code: the template %.*s takes other arguments", kernel, n,
+                     name);
+    else
+        tt__str_addf(out, "`%s` is no kernel of the code: %.*s", kernel, (int)strcspn(text, "\n"), text);
     return true;
 }
 
@@ -282,7 +294,7 @@ bool tt__refused_code(tt__str *out, const char *name, const char *original, cons
     bool all = false;
     for (int i = 0; i < n_options; i++)
         all |= strcmp(options[i], "--device-as-default-execution-space") == 0;
-    bool found = is_ambiguous(out, error) || is_of_assembler(out, error) || has_no_header(out, error) ||
+    bool found = is_of_assembler(out, error) || has_no_header(out, error) ||
                  is_left_out(out, original, source, error) ||
                  (code && has_refused(out, source, code, error, all)) ||
                  has_macro(out, name, error, options, n_options) ||

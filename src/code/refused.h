@@ -13,4 +13,8 @@
 bool tt__refused_code(tt__str *out, const char *name, const char *original, const char *source,
                       const char *error, const char *const *options, int n_options);
 
+/* The same of an error in what a line names as a kernel: a template, an overloaded function, or nothing.
+ * `kernels` are the names in the order in which NVRTC was told them. */
+bool tt__refused_kernel(tt__str *out, const char *error, const char *const *kernels, size_t n_kernels);
+
 #endif

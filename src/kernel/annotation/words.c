@@ -123,9 +123,9 @@ tt_status tt__read_kernel(tt__reader *r, char symbol[TT__SYMBOL_MAX], char *name
         if (!n)
             return FAIL(r, rest.at, "found '%.*s', expected a '>' that ends what the template is given",
                         SHOW(rest));
-    } else if (n < rest.n && rest.at[n] != ' ' && rest.at[n] != '\t') {
-        last.n = 0;
     }
+    if (n < rest.n && !tt__is_blank(rest.at[n]))
+        last.n = 0;
     if (!tt__is_word(last.at, last.n))
         return FAIL(r, rest.at, "found '%.*s', expected a name", SHOW(rest));
     if (last.n >= TT__NAME_MAX)

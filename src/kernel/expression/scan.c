@@ -344,6 +344,21 @@ static tt_status fail_of_cxx(const tt__scope *s, const char *word, size_t n) {
     return TT_OK;
 }
 
+/* Does a line of the file define it, as a macro or a constant? */
+static bool is_of_code(const tt__template *t, const char *word, size_t n) {
+    for (const char *at = t->source; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        const char *line = at + strspn(at, " \t"), *end = line + strcspn(line, "\n");
+        const bool macro = strncmp(line, "#define", strlen("#define")) == 0;
+        for (const char *c = line; strncmp(line, "//", 2) != 0 && c + n < end; c++) {
+            const char *next = c + n + strspn(c + n, " \t");
+            if (strncmp(c, word, n) == 0 && !tt__is_word_char(c[n]) && c > line && !tt__is_word_char(c[-1]) &&
+                (macro || (*next == '=' && next[1] != '=')))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Says what is wrong with a word that is neither in scope nor a function or an operator. */
 static tt_status fail_unknown(const tt__scope *s, const char *word, size_t n) {
     for (size_t i = 0; i < s->t->n_derived; i++)
@@ -383,6 +398,11 @@ static tt_status fail_unknown(const tt__scope *s, const char *word, size_t n) {
     next += strspn(next, " \t");
     const tt__operation *op = s->t->operation;
     bool function = *next == '(', lacks = op && op->t->own && op->t->own->n_variables == 0;
+    if (!function && !near.best && is_of_code(s->t, word, n))
+        return TT__SCOPE_FAIL(s, word,
+                              "unknown name %.*s; it is of the code, which annotations do not see: write its "
+                              "value, or make it a `param`",
+                              SHORT(n), word);
     if (!function && !near.best && has_nameless_loop(s->t))
         return TT__SCOPE_FAIL(s, word,
                               "unknown name %.*s; `repeat COUNT as %.*s` makes it the number of a launch",

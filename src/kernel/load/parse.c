@@ -130,8 +130,10 @@ static tt_status fail_code(const tt__template *t, const char *code, const tt__ge
             tt__copy(best, sizeof best, word);
     }
     near.best = *best ? best : NULL;
-    return tt__template_fail(t->path, g->line, g->column, "the code has no kernel %s, which `%s` names%s",
-                             name, keyword, tt__suggest_text(&near));
+    return tt__template_fail(t->path, g->line, g->column, "the code has no kernel %s, which `%s` names%s%s",
+                             name, keyword, tt__suggest_text(&near),
+                             strstr(code, "##") ? "; what a macro makes with ## is not found: write it out"
+                                                : "");
 }
 
 /* Does a kernel of the text wait for previous kernels? A mere include of common.cuh does not count. */
