@@ -33,8 +33,22 @@ static void explain(run_result *r, const char *what, const char *options) {
 }
 
 static void test_untuned(void **state) {
+    char line[512];
     run_result r;
     (void)state;
+    static const char *const questions[] = {"explain", "finals"};
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) { /* which make no store */
+        snprintf(line, sizeof line, "%s %s", questions[i], kernel);
+        run_tune_faulty(&r, "", line);
+        assert_code(&r, 4);
+        assert_has(&r, r.err, "x.db: there is no store here");
+        assert_int_not_equal(access(strstr(kernel, "--db ") + 5, F_OK), 0);
+        run_free(&r);
+    }
+    snprintf(line, sizeof line, "--sizes 64 --max-trials 1 --quiet %s", matrix);
+    run_tune_faulty(&r, "", line);
+    assert_code(&r, 0);
+    run_free(&r);
     explain(&r, kernel, "");
     assert_code(&r, 1);
     assert_has(&r, r.err, "n=5000, elem=f32 has no winner");

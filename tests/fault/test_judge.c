@@ -428,6 +428,21 @@ static void compares_times(void **state) {
     run_free(&r);
 }
 
+/* A verdict that reaches nobody is none: 0 and 1 say that a kernel is right. */
+static void says_where_no_verdict_goes(void **state) {
+    (void)state;
+    char line[1024];
+    run_result r;
+    const char *right = write_reference("f32", 256, "", "y[i] = 2 * x[i];");
+    for (int json = 0; json < 2; json++) {
+        snprintf(line, sizeof line, "judge %s %s%s", right, right, json ? " --json" : "");
+        run_tune(&r, &(run_spec){.output = "/dev/full", .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
+        assert_code(&r, 2);
+        assert_has(&r, r.err, "cannot write to standard output: No space left");
+        run_free(&r);
+    }
+}
+
 static void refuses_what_is_no_candidate(void **state) {
     (void)state;
     static const struct {
@@ -480,6 +495,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(says_what_cannot_be_told),
         cmocka_unit_test(accepts_fewer_buffers),
         cmocka_unit_test(compares_times),
+        cmocka_unit_test(says_where_no_verdict_goes),
         cmocka_unit_test(refuses_what_is_no_candidate),
     };
     setenv("HOSTCUDA_ORDER", "alternate", 1);

@@ -138,11 +138,7 @@ static int dispatch(const tt__cli_command *c, int argc, char **argv) {
 
 /* If results did not reach their reader, the command has failed. */
 static int close_output(int code) {
-    errno = 0;
-    bool failed = fflush(stdout) != 0 || ferror(stdout);
-    if (failed) /* errno is of the last write; an earlier one may have failed */
-        fprintf(stderr, "tune: cannot write to standard output: %s\n",
-                errno ? strerror(errno) : "what came out of it is not whole; is the disk full?");
+    const int failed = tt__cli_fail(tt__cli_flush());
     return failed && code == TT__EXIT_OK ? TT__EXIT_NO_WINNER : code;
 }
 

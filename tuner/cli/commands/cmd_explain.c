@@ -357,7 +357,9 @@ static int run(const tt__cli_args *args) {
     if (!c.e)
         return tt__cli_fail(tt__fail_memory(sizeof *c.e));
     quiet.quiet = true;
-    tt_status status = tt__cli_running(&quiet, explain, &c);
+    tt_status status = args->replay ? TT_OK : tt__cli_store_check(args);
+    if (status == TT_OK)
+        status = tt__cli_running(&quiet, explain, &c);
     if ((status == TT_OK || status == TT_E_NO_WINNER) && !c.explained)
         status = fail_untuned(&c);
     int code = status == TT_E_INTERRUPTED ? tt__cli_interrupted(args)

@@ -537,6 +537,7 @@ static int run(const tt__cli_args *args) {
         TT_GOTO(print_json(&j));
     else
         print_text(&j);
+    TT_GOTO(tt__cli_flush());
 out:;
     const int code = status == TT_E_INTERRUPTED ? TT__EXIT_INTERRUPTED
                      : status != TT_OK          ? tt__cli_fail(status)

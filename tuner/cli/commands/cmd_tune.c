@@ -345,7 +345,7 @@ static void print_report_command(const tt__cli_args *args) {
 static void print_next(const tt_report *report, const tt__cli_args *args) {
     bool colour = tt__table_colour(tt__cli_columns(STDOUT_FILENO)), won = true, noted = true, failed = false,
          beside = false;
-    bool op_named = args->op || (args->n_problems && args->problems[0].op);
+    bool op_named = args->op || args->collected || (args->n_problems && args->problems[0].op);
     for (size_t i = 0; i < report->n_results; i++) {
         const tt_result *r = &report->results[i];
         won = won && r->kernel[0];
@@ -606,22 +606,14 @@ static int print_none_asked(const tt__cli_args *args, const tt__gpu *gpu) {
 static int run_asked(const tt__cli_args *args) {
     tt__asked_list l;
     tt__gpu gpu;
-    tt__cli_args chosen = *args;
-    call c = {.args = &chosen, .asked = &l};
     tt_status status = tt__asked_open(&l, args, true);
     if (status == TT_OK)
         status = tt__device_gpu(&gpu, args->device);
     if (status == TT_OK)
         tt__asked_choose(&l, &gpu, args);
-    if (status == TT_OK && !(chosen.problems = calloc(l.n + 1, sizeof *chosen.problems)))
-        status = tt__fail_memory(l.n * sizeof *chosen.problems);
-    for (size_t i = 0; i < l.n && status == TT_OK; i++) /* to name the results */
-        chosen.problems[i].op = l.items[i].problem.op;
-    chosen.n_problems = l.n;
     const int code = status != TT_OK ? tt__cli_fail(status)
-                     : l.n           ? run_call(&c)
+                     : l.n           ? run_call(&(call){.args = args, .asked = &l})
                                      : print_none_asked(args, &gpu);
-    free(chosen.problems);
     tt__asked_close(&l);
     return code;
 }
@@ -703,7 +695,9 @@ static int run_call(call *c) {
     const tt__cli_args *args = c->args;
     if (args->verbose)
         setenv("TILETUNE_DEBUG", "1", 1); /* workers look there, too */
-    tt_status status = tt__cli_running(args, tune, c);
+    tt_status status = args->finals ? tt__cli_store_check(args) : TT_OK;
+    if (status == TT_OK)
+        status = tt__cli_running(args, tune, c);
     tt_report *report = c->report;
     if (status == TT_OK && !report)
         return print_empty_shard(args);

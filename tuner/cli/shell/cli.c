@@ -66,6 +66,15 @@ void tt__cli_say(FILE *to, const char *fmt, ...) {
     va_end(args);
 }
 
+tt_status tt__cli_flush(void) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return TT_OK;
+    const char *why = errno ? strerror(errno) : "what came out of it is not whole; is the disk full?";
+    clearerr(stdout); /* this is said once */
+    return tt__fail(TT_E_IO, "cannot write to standard output: %s", why);
+}
+
 tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args) {
     if (!args->db)
         return tt__store_default_path(out);
@@ -99,6 +108,13 @@ tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__stor
     else if (status == TT_OK)
         status = tt__store_open(out, file, mode);
     tt__str_free(&path);
+    return status;
+}
+
+tt_status tt__cli_store_check(const tt__cli_args *args) {
+    tt__store *store;
+    tt_status status = tt__cli_store_open(&store, args, TT__STORE_READ_ONLY);
+    tt__store_close(&store);
     return status;
 }
 

@@ -115,10 +115,15 @@ int tt__cli_fail(tt_status s);
 /* Prints text that may have names of files and other text of users: without control characters. */
 void tt__cli_say(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Does standard output have all that was printed? Else TT_E_IO, once. */
+tt_status tt__cli_flush(void);
+
 /* The path in --db, or the library's default. */
 tt_status tt__cli_store_path(tt__str *out, const tt__cli_args *args);
 /* Opens the store, and never creates it. TT_E_DB says so if it does not exist yet. */
 tt_status tt__cli_store_open(tt__store **out, const tt__cli_args *args, tt__store_mode mode);
+/* The same failure, for a run that asks the store but would make one. */
+tt_status tt__cli_store_check(const tt__cli_args *args);
 /* Is the default store missing, or its path unknown because HOME is not set? Some commands can answer without
  * it. */
 bool tt__cli_storeless(const tt__cli_args *args);
