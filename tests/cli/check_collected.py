@@ -76,6 +76,13 @@ assert re.search(r"12 problems, .* of them by estimate; \d+\.\d% of that is tune
 assert run("--collected", "asked.jsonl", "--quiet").stdout == "asked.jsonl has nothing left to tune on hostcuda.\n"
 assert json.loads(run("--collected", "asked.jsonl", "--quiet", "--json").stdout)["results"] == []
 
+# A file of something else is named, not each of its lines.
+write(HEADER, line("rows=70,cols=96", 1), *["nonsense"] * 50)
+said = run("list", "--collected", "asked.jsonl").stderr
+assert said.count("the line is left out") == 20 and said.endswith("tune: asked.jsonl: 30 more lines are left out\n"), said
+write(*["nonsense"] * 50)
+assert run("list", "--collected", "asked.jsonl", code=2).stderr == "tune: asked.jsonl is not a file of collected problems: name another one\n"
+
 # What a rule is expected to answer within 2 % of the best is not tuned, but with --force.
 os.mkdir("rule", 0o700)
 run("--shapes", "300x96,304x96,308x96,312x96", "--configs", 2, "--effort", "quick", "--db", "rule/store.db", "--quiet")

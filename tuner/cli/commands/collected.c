@@ -16,10 +16,34 @@
 #include "kernel/space/operation.h"
 #include "tuner/cli/shell/table.h"
 
-static void say_bad(void *user, const char *why) {
-    const tt__cli_args *args = user;
-    if (!args->quiet)
-        tt__cli_say(stderr, "tune: %s: the line is left out\n", why);
+/* Lines that cannot be read. Nothing is said of them where the file turns out to be none of collected
+ * problems. */
+typedef struct bad_lines {
+    tt__str text;
+    size_t n, n_more;
+} bad_lines;
+
+static void note_bad(void *user, const char *why) {
+    enum { SAID_MAX = 20 };
+    bad_lines *bad = user;
+    if (bad->n++ < SAID_MAX)
+        tt__str_addf(&bad->text, "tune: %s: the line is left out\n", why);
+    else
+        bad->n_more++;
+}
+
+static tt_status read_collection(tt__collection *out, const tt__cli_args *args) {
+    bad_lines bad = {.n = 0};
+    tt_status status = tt__collection_read(out, args->collected, note_bad, &bad);
+    if (status == TT_OK)
+        status = tt__str_check(&bad.text);
+    if (status == TT_OK && !args->quiet)
+        tt__cli_say(stderr, "%s", tt__str_text(&bad.text));
+    if (status == TT_OK && !args->quiet && bad.n_more)
+        tt__cli_say(stderr, "tune: %s: %s %s left out\n", args->collected,
+                    tt__cli_count((int64_t)bad.n_more, "more line").text, bad.n_more == 1 ? "is" : "are");
+    tt__str_free(&bad.text);
+    return status;
 }
 
 static int by_cost(const void *left, const void *right) {
@@ -145,7 +169,7 @@ tt_status tt__asked_open(tt__asked_list *l, const tt__cli_args *args, bool new_s
     const bool absent =
         new_store && args->db && access(args->db, F_OK) != 0 && strcmp(args->db, ":memory:") != 0;
     *l = (tt__asked_list){0};
-    TT_TRY(tt__collection_read(&l->file, args->collected, say_bad, (void *)args));
+    TT_TRY(read_collection(&l->file, args));
     if (!l->file.n && !l->file.version)
         return tt__fail(
             TT_E_INVALID,
