@@ -80,6 +80,14 @@ tt_status tt__read_file_max(tt__str *out, const char *path, size_t most) {
     return status;
 }
 
+tt_status tt__read_text_max(tt__str *out, const char *path, size_t most) {
+    TT_TRY(tt__read_file_max(out, path, most));
+    if (strlen(tt__str_text(out)) == out->len)
+        return TT_OK;
+    tt__str_free(out);
+    return tt__fail(TT_E_TEMPLATE, "%s: not a text file (it has a NUL byte)", path);
+}
+
 tt_status tt__read_file(tt__str *out, const char *path) {
     return tt__read_file_max(out, path, TT__FILE_BYTES_MAX);
 }

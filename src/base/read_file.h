@@ -17,6 +17,9 @@ tt_status tt__read_file_max(tt__str *out, const char *path, size_t most);
 /* The same for at most TT__FILE_BYTES_MAX. */
 tt_status tt__read_file(tt__str *out, const char *path);
 
+/* tt__read_file_max of a text. TT_E_TEMPLATE: it has a NUL. */
+tt_status tt__read_text_max(tt__str *out, const char *path, size_t most);
+
 /* Reads the first `size` bytes, or the whole file if it is shorter. *n is the number of bytes. TT_E_IO as
  * above. */
 tt_status tt__read_start(const char *path, void *out, size_t size, size_t *n);

@@ -33,6 +33,7 @@ fails("at most 8", "rules", H200, "--configs", 9)
 fails("at least 2", "rules", H200, "--folds", 1)
 fails("two problems at least", "rules", H200, "--op", "axpby", code=1)
 fails("no rule for these problems", "rules", H200, "--op", "copy", "--shipped", code=1)
+fails("there is no operation transpos; did you mean transpose?", "rules", H200, "--op", "transpos")
 fails("/none.json", "rules", "/none.json", code=1)
 
 # What is left out is lost more than what is known, and both less than the default.

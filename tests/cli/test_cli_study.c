@@ -49,6 +49,8 @@ static void test_usage_errors(void **state) {
         {"study --sizs 64", "did you mean --sizes?"},
         {"study --sizes 64 --dtype f23", "did you mean f32?"},
         {"study --sizes 64 --device replay:/nonexistent.json", "/nonexistent.json"},
+        {"study --sizes 64 --device 0,1", "--device: \"0,1\": one device at a time"},
+        {"explain --size 64 --device all", "--device: \"all\": one device at a time"},
         {"studdy", "did you mean study?"},
     };
     (void)state;

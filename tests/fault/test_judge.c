@@ -463,6 +463,22 @@ static void refuses_what_is_no_candidate(void **state) {
         fault_write(fault_path("mine.cu"), cases[i].text);
         expect(2, cases[i].says, "");
     }
+    static const char *const devices[][2] = {{"0,1", "\"0,1\": one device at a time"},
+                                             {"all", "\"all\": one device at a time"},
+                                             {"replay:x.json", "a judge measures, and a recording cannot"}};
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        fault_tune(&r, "", "judge %s %s --device %s", fault_path("right.cu"), fault_path("right.cu"),
+                   devices[i][0]);
+        assert_code(&r, 2);
+        assert_has(&r, r.err, devices[i][1]);
+        run_free(&r);
+    }
+    FILE *f = fopen(fault_path("mine.cu"), "wb"); /* what comes after a NUL would not be judged */
+    assert_non_null(f);
+    fputs("__global__ void a(float *y, const float *x, long long n) {}\n", f);
+    assert_int_equal(fwrite("\0b", 1, 2, f), 2);
+    fclose(f);
+    expect(2, "mine.cu: not a text file (it has a NUL byte)", "");
     fault_tune(&r, "", "judge %s", fault_path("right.cu"));
     assert_code(&r, 2);
     assert_has(&r, r.err, "which files?");
@@ -487,16 +503,11 @@ static void refuses_what_is_no_candidate(void **state) {
 int main(int argc, char **argv) {
     int code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sees_through_exploits),
-        cmocka_unit_test(gives_nothing_for_tricks),
-        cmocka_unit_test(differs_from_run_to_run),
-        cmocka_unit_test(accepts_honest_kernels),
-        cmocka_unit_test(accepts_templates),
-        cmocka_unit_test(says_what_cannot_be_told),
-        cmocka_unit_test(accepts_fewer_buffers),
-        cmocka_unit_test(compares_times),
-        cmocka_unit_test(says_where_no_verdict_goes),
-        cmocka_unit_test(refuses_what_is_no_candidate),
+        cmocka_unit_test(sees_through_exploits),      cmocka_unit_test(gives_nothing_for_tricks),
+        cmocka_unit_test(differs_from_run_to_run),    cmocka_unit_test(accepts_honest_kernels),
+        cmocka_unit_test(accepts_templates),          cmocka_unit_test(says_what_cannot_be_told),
+        cmocka_unit_test(accepts_fewer_buffers),      cmocka_unit_test(compares_times),
+        cmocka_unit_test(says_where_no_verdict_goes), cmocka_unit_test(refuses_what_is_no_candidate),
     };
     setenv("HOSTCUDA_ORDER", "alternate", 1);
     return fault_choose(argc, argv, &code) ? cmocka_run_group_tests(tests, fault_enter, run_leave) : code;

@@ -237,7 +237,7 @@ static bool takes_file(const tt__cli_option *o) {
 }
 
 static bool takes_device(const tt__cli_option *o) {
-    return o->set == tt__cli_set_device;
+    return o->set == tt__cli_set_device || o->set == tt__cli_set_one_device;
 }
 
 /* Writes text inside single quotes, on one line, with a backslash before each of the `special` characters. */

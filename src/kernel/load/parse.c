@@ -593,10 +593,8 @@ tt_status tt__template_parse_at(tt__template **out, const char *path, const char
 tt_status tt__template_load(tt__template **out, const char *path) {
     tt__str file = {0};
     *out = NULL;
-    TT_TRY(tt__read_file_max(&file, path, TT__INCLUDE_BYTES_MAX));
-    tt_status status = strlen(tt__str_text(&file)) == file.len
-                           ? tt__template_parse_at(out, path, tt__str_text(&file))
-                           : tt__fail(TT_E_TEMPLATE, "%s: not a text file (it has a NUL byte)", path);
+    TT_TRY(tt__read_text_max(&file, path, TT__INCLUDE_BYTES_MAX));
+    tt_status status = tt__template_parse_at(out, path, tt__str_text(&file));
     tt__str_free(&file);
     return status;
 }

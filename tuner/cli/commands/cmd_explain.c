@@ -375,7 +375,7 @@ static const tt__cli_option options[] = {
     TT__OPTS_MATRIX("explain"),
     TT__OPTS_PERMUTATION,
     TT__OPTS_OPERATION,
-    TT__SET("device", "N|replay:FILE", tt__cli_set_device,
+    TT__SET("device", "N|replay:FILE", tt__cli_set_one_device,
             "the CUDA device, default 0; or a recording, which has\nno counters"),
     TT__OPT_TEMPLATE,
     TT__OPT_DB,

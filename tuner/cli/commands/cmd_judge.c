@@ -186,7 +186,7 @@ static tt_status annotate(tt__str *out, const judge *j, const char *path, const 
 static tt_status read_kernel(tt__template **out, const judge *j, const char *path, const char *name) {
     tt__str text = {0}, whole = {0};
     *out = NULL;
-    tt_status status = tt__read_file_max(&text, path, TT__INCLUDE_BYTES_MAX);
+    tt_status status = tt__read_text_max(&text, path, TT__INCLUDE_BYTES_MAX);
     if (status == TT_OK && !strstr(tt__str_text(&text), "//@"))
         status = annotate(&whole, j, path, tt__str_text(&text));
     else if (status == TT_OK)
@@ -555,6 +555,10 @@ out:;
 }
 
 static tt_status check(const tt__cli_args *args) {
+    if (args->replay)
+        return tt__fail(TT_E_INVALID,
+                        "--device replay:%s: a judge measures, and a recording cannot: name a device",
+                        args->replay);
     return args->n_files >= 2
                ? TT_OK
                : tt__fail(TT_E_INVALID, "which files? name the reference and then the candidates, "
@@ -568,7 +572,7 @@ static const tt__cli_option options[] = {
         "compare times with this kernel instead of the reference's; \"winner\": with the reference file's "
         "stored winner"),
     TT__OPT_DB,
-    TT__SET("device", "N", tt__cli_set_device, "the CUDA device, default 0"),
+    TT__SET("device", "N", tt__cli_set_one_device, "the CUDA device, default 0"),
     TT__SET("jobs", "N", tt__cli_set_jobs, "compile processes; default one for each CPU"),
     TT__OPT_TRIAL_TIMEOUT,
     TT__OPT_COMPILE_TIMEOUT,

@@ -122,11 +122,23 @@ out:
     return status;
 }
 
+/* Of a kernel that --template names, or built in? */
+static bool is_op(const making *m, const char *op) {
+    for (size_t i = 0; i < m->templates.n; i++)
+        if (strcmp(m->templates.items[i]->op, op) == 0)
+            return true;
+    return false;
+}
+
 static tt_status judge_all(making *m) {
     size_t n;
     TT_TRY(tt__evidence_groups(&n, m->evidence));
     for (size_t i = 0; i < n; i++)
         TT_TRY(judge(m, i));
+    if (!n && m->args->op && !is_op(m, m->args->op)) {
+        const tt__operation *none;
+        return tt__operation_builtin(&none, m->args->op);
+    }
     if (!m->n)
         return tt__fail(TT_E_NO_WINNER, "%s",
                         n && m->args->shipped ? "no rule for these problems comes with tiletune"

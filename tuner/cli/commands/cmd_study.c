@@ -245,7 +245,7 @@ static const tt__cli_option options[] = {
     TT__SET("sizes", "N[,N...]", tt__cli_set_sizes, "square matrices to study"),
     TT__SET("shapes", "RxC[,RxC...]", tt__cli_set_shapes, "matrices of R rows and C columns to study"),
     TT__OPTS_ELEMENT,
-    TT__SET("device", "N|replay:FILE", tt__cli_set_device,
+    TT__SET("device", "N|replay:FILE", tt__cli_set_one_device,
             "the CUDA device, default 0; or a recording of a study,\nwithout any GPU"),
     TT__OPT_TEMPLATE,
     TT__OPT_DB,

@@ -215,6 +215,13 @@ tt_status tt__cli_set_device(tt__cli_args *args, const char *value) {
     return TT_OK;
 }
 
+tt_status tt__cli_set_one_device(tt__cli_args *args, const char *value) {
+    TT_TRY(tt__cli_set_device(args, value));
+    return args->n_devices > 1 || args->all_devices
+               ? tt__fail(TT_E_INVALID, "\"%s\": one device at a time; \"tune doctor\" lists them", value)
+               : TT_OK;
+}
+
 tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value) {
     int64_t n;
     TT_TRY(parse_count(&n, value, strlen(value), 1024));

@@ -24,6 +24,8 @@ tt_status tt__cli_set_permute(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_dims(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_align(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_device(tt__cli_args *args, const char *value);
+/* The same without lists and "all". */
+tt_status tt__cli_set_one_device(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_jobs(tt__cli_args *args, const char *value);
 tt_status tt__cli_add_only(tt__cli_args *args, const char *value);
 tt_status tt__cli_set_effort(tt__cli_args *args, const char *value);

@@ -177,7 +177,7 @@ tt_status tt__cli_find_problem(const tt__template *t, const tt__cli_args *args, 
     return tt__template_does(t, out)
                ? TT_OK
                : tt__fail(TT_E_INVALID,
-                          "%s is a %s, and --size and --shape are of a %s: name its variables "
+                          "%s is for %s, and --size and --shape are for %s: name its variables "
                           "with --problem",
                           t->kernel, t->op, out->op);
 }
