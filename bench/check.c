@@ -65,7 +65,7 @@ static tt_status checker(bench_checker **out, bench *b, int elem_size) {
 tt_status bench_flusher(bench *b, CUfunction *fill) {
     tt__str cubin = {0};
     tt_status status =
-        tt__nvrtc_compile(&cubin, tt__checker[0].name, tt__checker[0].source, "-DNUMBERS=0", 1, b->gpu.cc);
+        tt__nvrtc_compile(&cubin, tt__checker[0].name, tt__checker[0].source, "-DPART=0", 1, b->gpu.cc);
     if (status == TT_OK)
         status = tt__cu_check(b->cu->cuModuleLoadData(&b->flusher, cubin.text), "cuModuleLoadData (tt_fill)");
     if (status == TT_OK)

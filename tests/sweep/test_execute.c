@@ -167,14 +167,17 @@ static void try_all(worker *w, const tt__space *space, const size_t *mine, size_
     tt__str options;
     int n;
     MUST(tt__workload_of(&work, t, gpu, p));
-    tt__verify_candidate(&checker_of, &work);
-    MUST(tt__config_options(&options, &n, &checker_of, p));
-    const char *checker =
-        sweep_compile(&w->cubins, tt__checker[0].name, tt__checker[0].source, &options, n, gpu->cc);
+    const void *checkers[TT__CHECKER_PARTS];
+    for (int i = 0; i < tt__verify_parts(&work); i++) {
+        tt__verify_candidate(&checker_of, i);
+        MUST(tt__config_options(&options, &n, &checker_of, p));
+        checkers[i] =
+            sweep_compile(&w->cubins, tt__checker[0].name, tt__checker[0].source, &options, n, gpu->cc);
+    }
     MUST(tt__space_aside(&reference_of, t->operation, TT__REFERENCE, gpu, p, of->default_config));
     MUST(tt__config_options(&options, &n, &reference_of, p));
     const char *reference = sweep_compile(&w->cubins, of->path, of->source, &options, n, gpu->cc);
-    MUST(tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, checker, reference, 0));
+    MUST(tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, checkers, reference, 0));
     for (size_t i = 0; i < n_mine; i++)
         try_candidate(w, &v, &space->items[mine[i]], o);
     tt__verifier_close(&v);

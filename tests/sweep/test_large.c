@@ -79,11 +79,15 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
         for (size_t k = 0; k < EACH && space.n; k++, n_checked++) {
             if (n_checked == 0) {
                 MUST(tt__space_aside(&reference_of, t->operation, TT__REFERENCE, gpu, p, of->default_config));
-                tt__verify_candidate(&checker_of, &work);
-                const char *checker =
-                    compile(&cubins, tt__checker[0].name, tt__checker[0].source, &checker_of, p, gpu->cc);
+                const void *checkers[TT__CHECKER_PARTS];
+                for (int part = 0; part < tt__verify_parts(&work); part++) {
+                    tt__verify_candidate(&checker_of, part);
+                    checkers[part] =
+                        compile(&cubins, tt__checker[0].name, tt__checker[0].source, &checker_of, p, gpu->cc);
+                }
                 const char *reference = compile(&cubins, of->path, of->source, &reference_of, p, gpu->cc);
-                MUST(tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, checker, reference, 0));
+                MUST(
+                    tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, checkers, reference, 0));
             }
             check(&v, &space.items[k * (space.n - 1) / (EACH - 1)], &cubins, gpu->cc);
         }

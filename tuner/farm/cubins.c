@@ -356,8 +356,10 @@ static tt_status expect_checks(tt__expected *e, const tt__template *t, const tt_
     tt_status status = TT_OK;
     if (!work || tt__workload_of(work, t, e->gpu, p) != TT_OK)
         goto out;
-    tt__verify_candidate(&c, work);
-    TT_GOTO(append_aside(e, &c, p));
+    for (int i = 0; i < tt__verify_parts(work); i++) {
+        tt__verify_candidate(&c, i);
+        TT_GOTO(append_aside(e, &c, p));
+    }
     tt__role role = work->launch.n_passes ? TT__REFERENCE : TT__DATA;
     if ((work->launch.n_passes || work->filling.n_passes) &&
         tt__space_aside(&c, t->operation, role, e->gpu, p, t->operation->t->default_config) == TT_OK)

@@ -25,7 +25,8 @@ enum {
     /* gpu, once, before all others: nothing; reply tt__msg_described, when CUDA has started */
     TT__MSG_DESCRIBE,
     TT__MSG_DESCRIBED,
-    /* gpu: tt__msg_problem, then the cubins of checker and reference; reply tt__msg_opened */
+    /* gpu: tt__msg_problem, then the cubins of the checker's parts and of the reference; reply tt__msg_opened
+     */
     TT__MSG_PROBLEM,
     TT__MSG_OPENED,
     /* gpu: tt__msg_trial, then the cubin; reply tt__msg_tried */
@@ -83,8 +84,8 @@ typedef struct tt__msg_compiled {
 typedef struct tt__msg_problem {
     tt__problem problem;
     tt__workload work;
-    bool fresh_data;                     /* of tt__verifier_open */
-    size_t checker_size, reference_size; /* each padded to 16 bytes; reference_size 0: none */
+    bool fresh_data;                                         /* of tt__verifier_open */
+    size_t checker_sizes[TT__CHECKER_PARTS], reference_size; /* each padded to 16 bytes; 0: none */
 } tt__msg_problem;
 
 typedef struct tt__msg_opened {

@@ -402,17 +402,19 @@ static size_t cubin_parts(struct iovec parts[2], const tt__cubin *cubin) {
 }
 
 void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *p, const tt__workload *w,
-                             bool fresh_data, const tt__cubin *checker, const tt__cubin *reference,
+                             bool fresh_data, tt__cubin *const *checkers, const tt__cubin *reference,
                              double timeout_s) {
     tt__msg_problem *m = &workers->requests->problem;
-    struct iovec parts[5] = {{m, sizeof *m}};
+    struct iovec parts[1 + 2 * (TT__CHECKER_PARTS + 1)] = {{m, sizeof *m}};
+    const int n_checkers = tt__verify_parts(w);
     memset(m, 0, sizeof *m);
     m->problem = *p;
     m->work = *w;
     m->fresh_data = fresh_data;
-    m->checker_size = cubin_parts(&parts[1], checker);
-    m->reference_size = cubin_parts(&parts[3], reference);
-    tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_PROBLEM, parts, 5);
+    for (int k = 0; k < n_checkers; k++)
+        m->checker_sizes[k] = cubin_parts(&parts[1 + 2 * k], checkers[k]);
+    m->reference_size = cubin_parts(&parts[1 + 2 * n_checkers], reference);
+    tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_PROBLEM, parts, 3 + 2 * (size_t)n_checkers);
 }
 
 /* A request for a trial. */

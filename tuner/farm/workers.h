@@ -125,9 +125,10 @@ void tt__workers_ask_compile(tt__workers *workers, size_t i, const char *name, c
                              const tt__str *options, int n_options, double timeout_s);
 
 /* Request from GPU worker i a problem, a trial, or the finals of n (<= TT__FINALISTS_MAX). Cubins are
- * READY; `reference` may be NULL. A trial may be requested during another one (tt__worker_ask). */
+ * READY; There are tt__verify_parts
+ * checkers, and `reference` may be NULL. A trial may be requested during another one (tt__worker_ask). */
 void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *p, const tt__workload *w,
-                             bool fresh_data, const tt__cubin *checker, const tt__cubin *reference,
+                             bool fresh_data, tt__cubin *const *checkers, const tt__cubin *reference,
                              double timeout_s);
 void tt__workers_ask_trial(tt__workers *workers, size_t i, size_t job, double timeout_s,
                            const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks,

@@ -1,5 +1,13 @@
 // The verifier's own kernels, which fill, poison and compare arrays. They work on areas: an area is an array between two
 // guards, and has a whole number of 16-byte words. Only the kernels for numbers know the type of an element.
+//
+// A build with PART has the kernels of one part. The parts are compiled side by side, because the first trial waits for them.
+
+#ifdef PART
+#define HAS_PART(k) (PART == (k))
+#else
+#define HAS_PART(k) 1
+#endif
 
 typedef unsigned long long u64;
 
@@ -26,6 +34,30 @@ static __device__ uint4 shown(uint4 v, u64 i, unsigned int key) {
     return v;
 }
 
+// The result of comparing an array.
+typedef struct finding {
+    u64 n;     // 16-byte words that are wrong
+    u64 first; // byte of the area
+    u64 bits;  // of the result (tt_bits)
+} finding;
+
+static __device__ void found(finding *f, u64 byte) {
+    atomicAdd(&f->n, 1ull);
+    atomicMin(&f->first, byte);
+}
+
+// Four bits as the bytes of a word, all ones where set.
+static __device__ unsigned int spread(unsigned int bits) {
+    return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
+}
+
+static __device__ u64 mix_long(u64 x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+#if HAS_PART(0)
 // Hides words or, once more, shows them.
 extern "C" __global__ void tt_hide(unsigned int *words, long long n, unsigned int key) {
     GRID_STRIDE(i, n) words[i] ^= hidden(i, key);
@@ -37,18 +69,6 @@ extern "C" __global__ void tt_soil(unsigned int words, unsigned int seed) {
     volatile unsigned int *at = soil;
     for (unsigned int i = threadIdx.x; i < words; i += blockDim.x)
         at[i] = mix(i, seed + blockIdx.x);
-}
-
-// The result of comparing an array.
-typedef struct finding {
-    u64 n;     // 16-byte words that are wrong
-    u64 first; // byte of the area
-    u64 bits;  // of the result (tt_bits)
-} finding;
-
-static __device__ void found(finding *f, u64 byte) {
-    atomicAdd(&f->n, 1ull);
-    atomicMin(&f->first, byte);
 }
 
 // words[i] = random bits of i, or their inverse.
@@ -73,30 +93,13 @@ extern "C" __global__ void tt_check_fill(const unsigned int *words, long long be
     }
 }
 
-// The guards of an input, from byte 0 to `head` and from `tail` to `bytes`. Each of their elements has the bits of
-// `fixed` and random ones where `mask` is set. Writes them or, with a finding, finds bytes that are others.
-extern "C" __global__ void tt_guard(unsigned char *area, long long head, long long tail, long long bytes, u64 fixed,
-                                    u64 mask, int size, unsigned int seed, finding *f) {
-    GRID_STRIDE(i, head + bytes - tail) {
-        const u64 at = i < (u64)head ? i : i - (u64)head + (u64)tail;
-        const int shift = 8 * (int)((at + (u64)(size - head % size)) % (u64)size);
-        const unsigned char is = (unsigned char)(fixed >> shift | (mix(at, seed) & mask >> shift));
-        if (!f)
-            area[at] = is;
-        else if (area[at] != is)
-            found(f, at);
-    }
-}
-
-// ---- Results
-
 // Finds the bytes that the reference writes: a bit for each byte, set if it was written. The reference ran twice, over
 // random bits and over their inverse. A byte that kept both must not be written.
 extern "C" __global__ void tt_written(const unsigned int *once, const unsigned int *twice, long long n,
                                       unsigned int seed, unsigned short *written) {
     GRID_STRIDE(i, n) {
         unsigned int bits = 0;
-#pragma unroll 1 // short code: this runs once, and the first trial waits for its compilation
+#pragma unroll 1 // short code, here and below
         for (u64 w = 4 * i; w < 4 * i + 4; w++) {
             const unsigned int before = mix(w, seed), changed = (once[w] ^ before) | (twice[w] ^ ~before);
             for (int k = 0; k < 4; k++)
@@ -104,11 +107,6 @@ extern "C" __global__ void tt_written(const unsigned int *once, const unsigned i
         }
         written[i] = (unsigned short)bits;
     }
-}
-
-// Four bits as the bytes of a word, all ones where set.
-static __device__ unsigned int spread(unsigned int bits) {
-    return ((bits & 15) * 0x00204081u & 0x01010101u) * 255u;
 }
 
 // Before a run, every byte that must be written is wrong: it gets the reference with the bits of `always` inverted, and
@@ -136,10 +134,49 @@ extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long 
     }
 }
 
-static __device__ u64 mix_long(u64 x) {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
+// A sum over words and their places. A stray write changes it.
+extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsigned int seed, u64 *sum) {
+    u64 own = 0;
+    GRID_STRIDE(i, n) own += (u64)mix(i ^ words[i], seed) * (2 * i + 1);
+    atomicAdd(sum, own);
+}
+
+// The same words of each slot, as tt_fill and tt_sum do one.
+extern "C" __global__ void tt_fill_each(unsigned int *words, long long n, long long stride, long long n_slots,
+                                        unsigned int seed) {
+    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, n) words[s * stride + i] = mix(i, seed);
+}
+
+extern "C" __global__ void tt_sum_each(const unsigned int *words, long long n, long long stride, long long n_slots,
+                                       u64 *sum) {
+    u64 own = 0;
+    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, n) own += (u64)mix(i ^ words[s * stride + i], 1) * (2 * i + 1);
+    atomicAdd(sum, own);
+}
+
+// Copies the arrays of the first slot into all later slots.
+extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long stride, long long n_slots) {
+    for (long long s = 1 + blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, words) slots[s * stride + i] = slots[i];
+}
+#endif
+
+#if HAS_PART(1)
+// The guards of an input, from byte 0 to `head` and from `tail` to `bytes`. Each of their elements has the bits of
+// `fixed` and random ones where `mask` is set. Writes them or, with a finding, finds bytes that are others.
+extern "C" __global__ void tt_guard(unsigned char *area, long long head, long long tail, long long bytes, u64 fixed,
+                                    u64 mask, int size, unsigned int seed, finding *f) {
+    GRID_STRIDE(i, head + bytes - tail) {
+        const u64 at = i < (u64)head ? i : i - (u64)head + (u64)tail;
+        const int shift = 8 * (int)((at + (u64)(size - head % size)) % (u64)size);
+        const unsigned char is = (unsigned char)(fixed >> shift | (mix(at, seed) & mask >> shift));
+        if (!f)
+            area[at] = is;
+        else if (area[at] != is)
+            found(f, at);
+    }
 }
 
 // A hash of the bytes from `head` to before `tail` that the reference writes (`written` NULL: of all). It is a sum over
@@ -176,6 +213,7 @@ extern "C" __global__ void tt_survey(const unsigned char *area, const unsigned c
     GRID_STRIDE(i, count) {
         const long long first = head + (long long)i * size;
         bool any = !written, other = false;
+#pragma unroll 1
         for (long long at = first; at < first + size; at++) {
             any |= written && (written[at / 8] >> at % 8 & 1);
             other |= i > 0 && area[at] != area[at - size];
@@ -188,37 +226,10 @@ extern "C" __global__ void tt_survey(const unsigned char *area, const unsigned c
     if (differ)
         atomicAdd(&out[1], differ);
 }
+#endif
 
-// A sum over words and their places. A stray write changes it.
-extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsigned int seed, u64 *sum) {
-    u64 own = 0;
-    GRID_STRIDE(i, n) own += (u64)mix(i ^ words[i], seed) * (2 * i + 1);
-    atomicAdd(sum, own);
-}
-
-// The same words of each slot, as tt_fill and tt_sum do one.
-extern "C" __global__ void tt_fill_each(unsigned int *words, long long n, long long stride, long long n_slots,
-                                        unsigned int seed) {
-    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
-        GRID_STRIDE(i, n) words[s * stride + i] = mix(i, seed);
-}
-
-extern "C" __global__ void tt_sum_each(const unsigned int *words, long long n, long long stride, long long n_slots,
-                                       u64 *sum) {
-    u64 own = 0;
-    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
-        GRID_STRIDE(i, n) own += (u64)mix(i ^ words[s * stride + i], 1) * (2 * i + 1);
-    atomicAdd(sum, own);
-}
-
-// Copies the arrays of the first slot into all later slots.
-extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long stride, long long n_slots) {
-    for (long long s = 1 + blockIdx.y; s < n_slots; s += gridDim.y)
-        GRID_STRIDE(i, words) slots[s * stride + i] = slots[i];
-}
-
-// ---- Numbers. Kernels that only move bits do not need this part, and save its compilation.
-#if NUMBERS
+// ---- Numbers. Kernels that only move bits do not need these parts.
+#if HAS_PART(2) || HAS_PART(3)
 
 // As tt__type of base/type.h.
 enum { BOOL = 1, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64, E4M3, E5M2 };
@@ -230,28 +241,13 @@ static __device__ float half_to_float(unsigned short h) {
     return __uint_as_float(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
 }
 
-// Rounds towards zero, which is good enough for random data.
-static __device__ unsigned short float_to_half(float f) {
-    const unsigned int bits = __float_as_uint(f), sign = bits >> 16 & 0x8000;
-    const int exponent = (int)(bits >> 23 & 255) - 112;
-    if (exponent <= 0)
-        return (unsigned short)sign;
-    return (unsigned short)(sign | (exponent >= 31 ? 0x7bffu : (unsigned int)exponent << 10 | (bits >> 13 & 1023)));
-}
-
 // An e4m3 is an f16 with a bias of 7 instead of 15, three bits of its mantissa, and a single NaN instead of the top exponent.
 static __device__ float e4m3_to_float(unsigned char e) {
     const float size = half_to_float((unsigned short)((e & 127) << 7)) * 256;
     return (e & 127) == 127 ? __uint_as_float(0x7fffffff) : e & 128 ? -size : size;
 }
 
-static __device__ unsigned char float_to_e4m3(float f) {
-    const unsigned short half = float_to_half(f * 0.00390625f);
-    const int size = half >> 7 & 255;
-    return (unsigned char)((half >> 8 & 128) | (size < 127 ? size : 126));
-}
-
-static __device__ double number(const void *array, u64 i, int type) {
+static __device__ __noinline__ double number(const void *array, u64 i, int type) {
     switch (type) {
     case I8: return ((const signed char *)array)[i];
     case BOOL:
@@ -271,7 +267,33 @@ static __device__ double number(const void *array, u64 i, int type) {
     }
 }
 
-static __device__ void put_number(void *array, u64 i, int type, double v) {
+static __device__ bool close(double got, double want, double abs_tolerance, double rel_tolerance) {
+    if (got == want || (got != got && want != want))
+        return true;
+    const double off = fabs(got - want);
+    if (off - off != 0) // infinite or NaN: a relative tolerance would be infinite, too
+        return false;
+    return off <= abs_tolerance || off <= rel_tolerance * fabs(want);
+}
+#endif
+
+#if HAS_PART(2)
+// Rounds towards zero, which is good enough for random data.
+static __device__ unsigned short float_to_half(float f) {
+    const unsigned int bits = __float_as_uint(f), sign = bits >> 16 & 0x8000;
+    const int exponent = (int)(bits >> 23 & 255) - 112;
+    if (exponent <= 0)
+        return (unsigned short)sign;
+    return (unsigned short)(sign | (exponent >= 31 ? 0x7bffu : (unsigned int)exponent << 10 | (bits >> 13 & 1023)));
+}
+
+static __device__ unsigned char float_to_e4m3(float f) {
+    const unsigned short half = float_to_half(f * 0.00390625f);
+    const int size = half >> 7 & 255;
+    return (unsigned char)((half >> 8 & 128) | (size < 127 ? size : 126));
+}
+
+static __device__ __noinline__ void put_number(void *array, u64 i, int type, double v) {
     switch (type) {
     case I8: ((signed char *)array)[i] = (signed char)v; break;
     case BOOL:
@@ -299,6 +321,7 @@ static __device__ u64 permuted(u64 i, u64 n, unsigned int seed) {
         half++;
     const u64 mask = (1ull << half) - 1;
     do {
+#pragma unroll 1
         for (unsigned int round = 0; round < 4; round++) {
             const u64 right = i & mask;
             i = right << half | ((i >> half) ^ (mix(right, seed + round) & mask));
@@ -327,6 +350,7 @@ extern "C" __global__ void tt_numbers(void *array, long long n, int type, int ki
     GRID_STRIDE(i, n) {
         const double u = mix(i, seed) * 0x1p-32;
         double v = kind == NORMAL ? -6 : kind == SORTED ? low + width * ((double)i + u) / (double)n : low + width * u;
+#pragma unroll 1
         for (unsigned int k = 0; k < 12 && kind == NORMAL; k++)
             v += mix(i * 12 + k, seed) * 0x1p-32;
         if (kind == PERMUTATION)
@@ -355,15 +379,6 @@ extern "C" __global__ void tt_squares(const void *array, long long n, int type, 
     atomicAdd(&sum[1], count);
 }
 
-static __device__ bool close(double got, double want, double abs_tolerance, double rel_tolerance) {
-    if (got == want || (got != got && want != want))
-        return true;
-    const double off = fabs(got - want);
-    if (off - off != 0) // infinite or NaN: a relative tolerance would be infinite, too
-        return false;
-    return off <= abs_tolerance || off <= rel_tolerance * fabs(want);
-}
-
 // How many numbers are not NaN, and for how many a zero would be wrong.
 extern "C" __global__ void tt_telling(const void *array, long long n, int type, double abs_tolerance,
                                       double rel_tolerance, u64 *out) {
@@ -378,13 +393,16 @@ extern "C" __global__ void tt_telling(const void *array, long long n, int type, 
     if (tell)
         atomicAdd(&out[1], tell);
 }
+#endif
 
+#if HAS_PART(3)
 static __device__ unsigned char shown_byte(const unsigned char *area, long long at, unsigned int key) {
     return (unsigned char)(area[at] ^ hidden(at / 4, key) >> 8 * (at % 4));
 }
 
 static __device__ double shown_number(const unsigned char *area, long long at, int type, int size, unsigned int key) {
     u64 bits = 0;
+#pragma unroll 1
     for (int k = 0; k < size; k++)
         bits |= (u64)shown_byte(area, at + k, key) << 8 * k;
     return number(&bits, 0, type);
@@ -400,6 +418,7 @@ extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, lo
         const uint4 x = a[i], y = shown(b[i], i, key);
         if (x.x == y.x && x.y == y.y && x.z == y.z && x.w == y.w)
             continue;
+#pragma unroll 1
         for (long long byte = 16 * (long long)i; byte < 16 * (long long)i + 16; byte++) {
             const long long element = (byte - head) / size;
             const bool inside = byte >= head && element < count;

@@ -149,9 +149,15 @@ static bool uses_numbers(const tt__workload *w) {
     return false;
 }
 
-void tt__verify_candidate(tt__candidate *out, const tt__workload *w) {
+enum { FIRST_OF_NUMBERS = 2 }; /* of the parts of verify.cu */
+
+int tt__verify_parts(const tt__workload *w) {
+    return uses_numbers(w) ? TT__CHECKER_PARTS : FIRST_OF_NUMBERS;
+}
+
+void tt__verify_candidate(tt__candidate *out, int part) {
     *out = (tt__candidate){0};
-    tt__copy(out->config, sizeof out->config, uses_numbers(w) ? "NUMBERS=1" : "NUMBERS=0");
+    snprintf(out->config, sizeof out->config, "PART=%d", part);
 }
 
 /* What shows if a kernel reads it: infinity and, in the second set, minus infinity. A sum, a maximum or a
@@ -310,29 +316,40 @@ tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
 
 /* ---- Opening ---- */
 
-static tt_status open_kernels(tt__verifier *v, const void *cubin) {
+static tt_status open_kernels(tt__verifier *v, const void *const *cubins) {
     const struct {
         CUfunction *fn;
         const char *name;
-        bool numbers;
-    } fns[] = {{&v->fill, "tt_fill", false},        {&v->check_fill, "tt_check_fill", false},
-               {&v->written, "tt_written", false},  {&v->poison, "tt_poison", false},
-               {&v->compare, "tt_compare", false},  {&v->sum, "tt_sum", false},
-               {&v->spread, "tt_spread", false},    {&v->numbers, "tt_numbers", true},
-               {&v->guard, "tt_guard", false},      {&v->survey, "tt_survey", false},
-               {&v->sample, "tt_sample", true},     {&v->telling, "tt_telling", true},
-               {&v->squares, "tt_squares", true},   {&v->compare_numbers, "tt_compare_numbers", true},
-               {&v->hide, "tt_hide", false},        {&v->soil, "tt_soil", false},
-               {&v->bits, "tt_bits", false},        {&v->fill_each, "tt_fill_each", false},
-               {&v->sum_each, "tt_sum_each", false}};
-    const bool has_numbers = uses_numbers(&v->work);
-    TT_TRY(tt__cu_check(v->cu->cuLibraryLoadData(&v->library, cubin, NULL, NULL, 0, NULL, NULL, 0),
-                        "cuLibraryLoadData (verifier)"));
+        int part; /* as in verify.cu */
+    } fns[] = {{&v->fill, "tt_fill", 0},
+               {&v->check_fill, "tt_check_fill", 0},
+               {&v->written, "tt_written", 0},
+               {&v->poison, "tt_poison", 0},
+               {&v->compare, "tt_compare", 0},
+               {&v->sum, "tt_sum", 0},
+               {&v->spread, "tt_spread", 0},
+               {&v->hide, "tt_hide", 0},
+               {&v->soil, "tt_soil", 0},
+               {&v->fill_each, "tt_fill_each", 0},
+               {&v->sum_each, "tt_sum_each", 0},
+               {&v->guard, "tt_guard", 1},
+               {&v->survey, "tt_survey", 1},
+               {&v->bits, "tt_bits", 1},
+               {&v->numbers, "tt_numbers", 2},
+               {&v->sample, "tt_sample", 2},
+               {&v->telling, "tt_telling", 2},
+               {&v->squares, "tt_squares", 2},
+               {&v->compare_numbers, "tt_compare_numbers", 3}};
+    const int n_parts = tt__verify_parts(&v->work);
+    for (int i = 0; i < n_parts; i++)
+        TT_TRY(
+            tt__cu_check(v->cu->cuLibraryLoadData(&v->libraries[i], cubins[i], NULL, NULL, 0, NULL, NULL, 0),
+                         "cuLibraryLoadData (verifier)"));
     for (size_t i = 0; i < sizeof fns / sizeof *fns; i++) {
         CUkernel kernel;
-        if (fns[i].numbers && !has_numbers)
+        if (fns[i].part >= n_parts)
             continue;
-        TT_TRY(tt__cu_check(v->cu->cuLibraryGetKernel(&kernel, v->library, fns[i].name),
+        TT_TRY(tt__cu_check(v->cu->cuLibraryGetKernel(&kernel, v->libraries[fns[i].part], fns[i].name),
                             "cuLibraryGetKernel (%s)", fns[i].name));
         TT_TRY(tt__cu_check(v->cu->cuKernelGetFunction(fns[i].fn, kernel), "cuKernelGetFunction (%s)",
                             fns[i].name));
@@ -818,7 +835,8 @@ static tt_status open_reference(tt__verifier *v, const void *cubin, size_t n) {
 
 tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
                             const tt__workload *w, tt__data_set set, bool fresh_data,
-                            const void *checker_cubin, const void *reference_cubin, size_t reference_size) {
+                            const void *const *checker_cubins, const void *reference_cubin,
+                            size_t reference_size) {
     tt__finding clear[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
     memset(v, 0, sizeof *v);
@@ -832,7 +850,7 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     v->key = tt__problem_is_users(p) ? v->salt * 0x9e3779b1u | 1 : 0;
     for (int i = 0; i < TT__OPERANDS_MAX; i++)
         clear[i] = (tt__finding){.first = UINT64_MAX};
-    TT_GOTO(open_kernels(v, checker_cubin));
+    TT_GOTO(open_kernels(v, checker_cubins));
     TT_GOTO(v->key ? open_soil(v) : TT_OK);
     for (int i = 0; i < w->n; i++)
         TT_GOTO(open_area(v, i));
@@ -865,7 +883,8 @@ void tt__verifier_close(tt__verifier *v) {
     for (int i = 0; i < 2; i++)
         if (v->events[i])
             v->cu->cuEventDestroy(v->events[i]);
-    if (v->library)
-        v->cu->cuLibraryUnload(v->library);
+    for (int i = 0; i < TT__CHECKER_PARTS; i++)
+        if (v->libraries[i])
+            v->cu->cuLibraryUnload(v->libraries[i]);
     *v = (tt__verifier){0};
 }

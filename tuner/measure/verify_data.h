@@ -10,6 +10,8 @@
 #include "kernel/model/template.h"
 #include "kernel/space/space.h"
 
+enum { TT__CHECKER_PARTS = 4 }; /* of verify.cu */
+
 /* An operand on the device. An area is [guard][array][guard], in whole 16-byte words. */
 typedef struct tt__area {
     size_t bytes, head, tail; /* size of the area; where the array begins and ends, if it is the longest */
@@ -43,7 +45,7 @@ typedef struct tt__verifier {
     void *operands[TT__OPERANDS_MAX]; /* of tt__kernel_launch */
     CUdeviceptr findings;
     CUevent events[2]; /* around the launch of the kernel; the CPU stand-in knows them by their flag */
-    CUlibrary library;
+    CUlibrary libraries[TT__CHECKER_PARTS];
     CUfunction fill, check_fill, guard, numbers, squares, sample, written, survey, telling, poison, compare,
         compare_numbers, spread, sum, fill_each, sum_each, hide, soil, bits;
     uint64_t kept; /* checksum of all data that runs are compared with */
@@ -51,20 +53,25 @@ typedef struct tt__verifier {
         notes[TT__REASON_MAX * 2]; /* what the results of the reference leave unchecked, a line each; or "" */
 } tt__verifier;
 
-/* The verifier's own kernels (verify.cu), and the candidate to compile them with. It has no template. */
+/* The verifier's own kernels (verify.cu). */
 extern const tt__builtin tt__checker[];
 extern const size_t tt__n_checker;
-void tt__verify_candidate(tt__candidate *out, const tt__workload *w);
+/* How many of their parts a workload needs, from 0 on. */
+int tt__verify_parts(const tt__workload *w);
+/* The candidate to compile a part with. It has no template. */
+void tt__verify_candidate(tt__candidate *out, int part);
 
 /* Bytes of device memory that a verifier for this workload needs. */
 int64_t tt__verify_bytes(const tt__workload *w);
 
-/* Allocates, fills, and runs the reference (cubin NULL: none). TT_E_NO_MEMORY, TT_E_CUDA, TT_E_IO if a data
- * file cannot be read or has the wrong size, or TT_E_INVALID as below. With fresh_data, inputs
- * hold other numbers in each run, so that no kernel can bring the answer along. */
+/* Allocates, fills, and runs the reference (cubin NULL: none). There are tt__verify_parts checkers.
+ * TT_E_NO_MEMORY, TT_E_CUDA, TT_E_IO if a data file cannot be read or has the wrong size, or TT_E_INVALID as
+ * below. With fresh_data, inputs hold other numbers in each run, so that no kernel can bring the answer
+ * along. */
 tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
                             const tt__workload *w, tt__data_set set, bool fresh_data,
-                            const void *checker_cubin, const void *reference_cubin, size_t reference_size);
+                            const void *const *checker_cubins, const void *reference_cubin,
+                            size_t reference_size);
 void tt__verifier_close(tt__verifier *v);
 /* Makes what results are compared with, by a loaded kernel (NULL: from files only). TT_E_INVALID: the
  * reference writes something else, or nothing of a result. */

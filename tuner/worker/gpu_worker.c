@@ -126,9 +126,12 @@ static tt_status settle(tt__gpu_state *g) {
 static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
     size_t at = 0;
     const tt__msg_problem *m = tt__wire_take(request, &at, sizeof *m);
-    const void *checker = m ? tt__wire_take(request, &at, m->checker_size) : NULL;
-    const void *reference = checker ? tt__wire_take(request, &at, m->reference_size) : NULL;
-    if (!checker || !reference)
+    const void *checkers[TT__CHECKER_PARTS];
+    for (int i = 0; m && i < TT__CHECKER_PARTS; i++)
+        if (!(checkers[i] = tt__wire_take(request, &at, m->checker_sizes[i])))
+            return TT_E_IO;
+    const void *reference = m ? tt__wire_take(request, &at, m->reference_size) : NULL;
+    if (!reference)
         return TT_E_IO;
     TT_TRY(open_context(g));
     if (g->open)
@@ -138,10 +141,10 @@ static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
     TT_TRY(check_memory(g, &m->problem, &m->work));
     tt_status status =
         tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, TT__FIRST_DATA,
-                          m->fresh_data, checker, reference, m->reference_size);
+                          m->fresh_data, checkers, reference, m->reference_size);
     if (status == TT_OK && g->has_second)
         status = tt__verifier_open(&g->second, g->cu, g->stream, &m->problem, &m->work, TT__SECOND_DATA,
-                                   m->fresh_data, checker, reference, m->reference_size);
+                                   m->fresh_data, checkers, reference, m->reference_size);
     if (status == TT_OK)
         status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
     if (status == TT_OK)

@@ -111,8 +111,11 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
                                &l->workers.gpu, p, t->operation->t->default_config));
         TT_TRY(tt__cubins_want(&l->cubins, &c, p, &task->reference));
     }
-    tt__verify_candidate(&c, &task->work);
-    return tt__cubins_want(&l->cubins, &c, p, &task->checker);
+    for (int i = 0; i < tt__verify_parts(&task->work); i++) {
+        tt__verify_candidate(&c, i);
+        TT_TRY(tt__cubins_want(&l->cubins, &c, p, &task->checkers[i]));
+    }
+    return TT_OK;
 }
 
 /* Each problem under way has a share. One without trials in flight can always have one, beyond `most`. */
@@ -213,6 +216,12 @@ static tt_status await(tt__loop *l, const tt__cubin *cubin) {
     return cubin->state == TT__CUBIN_READY ? TT_OK : tt__fail(TT_E_COMPILE, "%s", cubin->reason);
 }
 
+static tt_status await_checkers(tt__loop *l, const tt__task *task) {
+    for (int i = 0; i < tt__verify_parts(&task->work); i++)
+        TT_TRY(await(l, task->checkers[i]));
+    return TT_OK;
+}
+
 /* Makes a GPU ready for counts: the one of the lane's finals, or else a free one. */
 static tt_status await_problem(tt__loop *l) {
     for (;;) {
@@ -234,7 +243,7 @@ static tt_status await_problem(tt__loop *l) {
 /* Gets the finalists' cubins. Trials may be of an earlier run, and its cubins may have been pruned. */
 static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
     const tt__task *task = &tt__loop_now(l)->task;
-    TT_TRY(await(l, task->checker)); /* if all trials were stored, it was not needed until now */
+    TT_TRY(await_checkers(l, task)); /* if all trials were stored, they were not needed until now */
     if (task->reference)
         TT_TRY(await(l, task->reference));
     for (size_t i = 0; i < n; i++) {
@@ -289,10 +298,10 @@ static tt_status await_count(tt__loop *l) {
 /* If their kernels do not compile, peaks are unknown. */
 static tt_status peaks(tt__backend *b, tt__peaks *out) {
     tt__loop *l = (tt__loop *)b;
-    tt__candidate c = {.config = "NUMBERS=0 PEAKS=1"};
+    tt__candidate c = {.config = "PART=-1 PEAKS=1"};
     *out = (tt__peaks){0};
     TT_TRY(tt__cubins_want(&l->cubins, &c, &tt__loop_now(l)->task.problem, &l->peaks));
-    TT_TRY(await(l, tt__loop_now(l)->task.checker));
+    TT_TRY(await_checkers(l, &tt__loop_now(l)->task));
     while (l->peaks->state <= TT__CUBIN_COMPILING)
         TT_TRY(tt__loop_turn(l));
     if (l->peaks->state != TT__CUBIN_READY)

@@ -192,8 +192,9 @@ bool tt__loop_find_work(tt__loop *l, size_t gpu) {
 /* Opens the arrays of a GPU's lane, if their kernels are there. */
 static tt_status open_arrays(tt__loop *l, size_t gpu) {
     const tt__task *task = task_of(l, gpu);
-    if (task->checker->state != TT__CUBIN_READY)
-        return TT_OK;
+    for (int i = 0; i < tt__verify_parts(&task->work); i++)
+        if (task->checkers[i]->state != TT__CUBIN_READY)
+            return TT_OK;
     if (task->reference && task->reference->state != TT__CUBIN_READY)
         return task->reference->state == TT__CUBIN_FAILED ? no_reference(task) : TT_OK;
     return tt__loop_open_problem(l, gpu);
@@ -302,7 +303,7 @@ tt_status tt__loop_open_problem(tt__loop *l, size_t gpu) {
         l->gpus[gpu].state = TT__ARRAYS_STARTING;
         return TT_OK;
     }
-    tt__workers_ask_problem(&l->workers, gpu, &task->problem, &task->work, l->opts.fresh_data, task->checker,
+    tt__workers_ask_problem(&l->workers, gpu, &task->problem, &task->work, l->opts.fresh_data, task->checkers,
                             task->reference, preparing_s(l, task));
     l->gpus[gpu].task = task->number;
     l->gpus[gpu].state = TT__ARRAYS_OPENING;

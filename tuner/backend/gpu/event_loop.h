@@ -45,9 +45,9 @@ typedef struct tt__task {
     uint64_t number; /* of the problem in this run, from 1 on; 0: none */
     tt__problem problem;
     tt__workload work;
-    tt__cubin *checker;   /* the checker's kernels */
-    tt__cubin *reference; /* the operation's, or NULL */
-    bool noted;           /* the notes on its reference were told */
+    tt__cubin *checkers[TT__CHECKER_PARTS]; /* the checker's kernels: tt__verify_parts */
+    tt__cubin *reference;                   /* the operation's, or NULL */
+    bool noted;                             /* the notes on its reference were told */
 } tt__task;
 
 /* Finals, on a GPU that does nothing else until they are over. */
