@@ -102,7 +102,7 @@ class Import(Folder):
             self.tune("import", tiled, "--gpu", "H200", "--kernel", "transpose_tiled", *problem, "--db", f"{i}.db")
             best = json.loads(self.tune("best", "--gpu", "H200", "--size", 512, "--db", f"{i}.db", "--json"))
             self.assertEqual((best["kernel"], best["layer"]), ("transpose_tiled", "user"), problem)
-        self.assertIn("a copy", self.tune("import", tiled, "--gpu", "H200", "--kernel", "copy_linear", "--size", 512,
+        self.assertIn("is for copy", self.tune("import", tiled, "--gpu", "H200", "--kernel", "copy_linear", "--size", 512,
                                           "--db", "c.db", code=2))
 
     def test_what_was_not_said(self):
