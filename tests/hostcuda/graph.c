@@ -158,8 +158,10 @@ EXPORT CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
 EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE(exec && hostcuda_is_stream(stream), CUDA_ERROR_INVALID_VALUE);
+    const bool is_timed = hostcuda_state.after_event;
     for (node *n = exec->graph.first; n; n = n->next) {
         void *args[HOSTCUDA_PARAMS_MAX];
+        hostcuda_state.after_event = is_timed; /* all of them are */
         for (unsigned i = 0; i < n->fn->kernel->n_params; i++)
             args[i] = n->values[i];
         const CUresult r = hostcuda_launch(n->fn, &n->geometry, args);

@@ -292,6 +292,49 @@ static int run_prepared(void) {
     return 0;
 }
 
+/* All launches of a timed graph are timed, so those beyond the first ones only take time. Others run. */
+static int run_graph(void) {
+    CUfunction fn = fill_kernel("-DVALUE=1 -arch=sm_90");
+    const CUdeviceptr p = harness_alloc(512);
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUevent events[2];
+    OK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cu.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    for (unsigned i = 0; i < 2; i++) {
+        CUdeviceptr to = p + 256 * i;
+        long long n = 256;
+        void *args[] = {&to, &n};
+        OK(cu.cuLaunchKernel(fn, 1, 1, 1, 256, 1, 1, 0, stream, args, NULL));
+        OK(cu.cuEventCreate(&events[i], 0));
+    }
+    OK(cu.cuStreamEndCapture(stream, &graph));
+    OK(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 4; i++) {
+        const bool is_timed = i % 2 == 0;
+        unsigned char bytes[512];
+        float ms = 0;
+        OK(cu.cuMemsetD8Async(p, 77, sizeof bytes, stream));
+        if (is_timed)
+            OK(cu.cuEventRecord(events[0], stream));
+        OK(cu.cuGraphLaunch(exec, stream));
+        if (is_timed)
+            OK(cu.cuEventRecord(events[1], stream));
+        OK(cu.cuStreamSynchronize(stream));
+        if (is_timed)
+            OK(cu.cuEventElapsedTime(&ms, events[0], events[1]));
+        CHECK(!is_timed || ms > 0.004f);
+        OK(cu.cuMemcpyDtoH(bytes, p, sizeof bytes));
+        for (int k = 0; k < 2; k++)
+            CHECK(bytes[256 * k] == (i == 2 ? 77 : 1));
+    }
+    OK(cu.cuGraphExecDestroy(exec));
+    OK(cu.cuGraphDestroy(graph));
+    OK(cu.cuStreamDestroy(stream));
+    return 0;
+}
+
 static void test_clock(void **state) {
     (void)state;
     PASSES("", run_clock);
@@ -299,6 +342,7 @@ static void test_clock(void **state) {
     PASSES("HOSTCUDA_FAULTS=VALUE=2:slow=3", run_slow);
     PASSES("HOSTCUDA_EXECUTE=2", run_skipped);
     PASSES("HOSTCUDA_EXECUTE=2", run_prepared);
+    PASSES("HOSTCUDA_EXECUTE=2", run_graph);
 }
 
 /* ---- Faults ------------------------------------------------------------------------------------------- */
