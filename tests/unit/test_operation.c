@@ -86,7 +86,7 @@ static const struct {
     {6, "buffer x elem n in",
      "t.cu:6:14: found 'elem', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 "
      "e5m2"},
-    {6, "buffer x T in", "t.cu:6:16: `buffer` has an empty expression"},
+    {6, "buffer x T in", "t.cu:6:16: x has no length in front of `in`, expected: buffer NAME TYPE LENGTH in|out|"},
     {6, "buffer f32 T n in", "t.cu:6:12: f32 is a type, choose another name"},
     {6, "buffer x T n in unifrom",
      "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file, sorted, permutation, index "

@@ -63,7 +63,8 @@ static tt_status read_type_name(tt__reader *r, tt__type *out, tt__slice word) {
     tt__suggest near = tt__suggest_for(word.at, word.n);
     const tt__operation *operation = r->t->own;
     char meant[TT__TYPE_TEXT_MAX];
-    const bool means = tt__type_meant(meant, word.at, word.n);
+    const size_t stars = word.n > 1 && word.at[word.n - 1] == '*'; /* of float*, as the kernel has it */
+    const bool means = tt__type_meant(meant, word.at, word.n - stars);
     for (size_t i = 0; i < operation->n_variables; i++)
         if (operation->variables[i].n_types)
             tt__suggest_try(&near, operation->variables[i].name);
@@ -520,6 +521,11 @@ static tt_status read_buffer(tt__reader *r, tt__slice rest) {
         return no_direction(r, o, length);
     o->direction = (tt__direction)direction;
     tt__take_word(&rest);
+    if (length.n == 0)
+        return FAIL(
+            r, length.at,
+            "%s has no length in front of `%s`, expected: buffer NAME TYPE LENGTH in|out|inout|scratch",
+            o->name, tt__directions[direction]);
     TT_TRY(tt__read_expr(r, &o->count, length));
     return read_data(r, o, rest);
 }

@@ -145,8 +145,20 @@ static bool is_taken(const char *by, const char *name, const char **other) {
     return true;
 }
 
+/* In `param int N`. */
+static bool is_type_of_cxx(const char *name) {
+    static const char *const words[] = {"int",  "unsigned", "signed", "float", "double", "char",
+                                        "long", "short",    "bool",   "const", "void",   "auto"};
+    for (size_t i = 0; i < TT__COUNT(words); i++)
+        if (strcmp(name, words[i]) == 0)
+            return true;
+    return false;
+}
+
 tt_status tt__read_new_name(tt__reader *r, char *out, size_t size, tt__slice rest) {
     TT_TRY(tt__read_name(r, out, size, rest));
+    if (is_type_of_cxx(out))
+        return FAIL(r, rest.at, "%s is a type of C++, and `%s` begins with a name", out, r->keyword);
     bool common = strcmp(r->keyword, "problem") == 0 && /* operations may declare these two themselves */
                   (strcmp(out, "elem_size") == 0 || strcmp(out, "align") == 0);
     common |= strcmp(r->keyword, "buffer") == 0 && strcmp(out, "in") == 0; /* no expression has a buffer */

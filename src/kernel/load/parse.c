@@ -302,6 +302,66 @@ static bool takes_map(const tt__template *t, const tt__geometry_expr *g) {
     return found;
 }
 
+/* The type of a parameter that is a plain number, as in `const int n`. */
+static tt__type number_of(const char *at, const char *end) {
+    char words[TT__NAME_MAX] = "", meant[TT__TYPE_TEXT_MAX];
+    size_t used = 0, last = 0;
+    for (size_t n; at < end; at += n ? n : 1) {
+        n = word_length(at);
+        if ((!n && !strchr(" \t\r\n", *at)) || used + n + 2 > sizeof words)
+            return TT__TYPE_NONE;
+        if (!n || tt__word_is(at, n, "const"))
+            continue;
+        last = used; /* the name, unless the parameter has none */
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%.*s", used ? " " : "", (int)n, at);
+    }
+    return tt__type_meant(meant, words, used) || tt__type_meant(meant, words, last)
+               ? tt__type_named(meant, strlen(meant))
+               : TT__TYPE_NONE;
+}
+
+/* A cubin tells sizes only, and 2 for a float would be a tiny number. */
+static tt_status check_parameter(const tt__template *t, const tt__geometry_expr *g, int i, tt__type wanted,
+                                 const char *name) {
+    const tt__arg_expr *a = &t->args[g->first_arg + i];
+    const tt__operand *o = a->type == TT__TYPE_NONE && a->operand != TT__OPERAND_ERROR
+                               ? &t->operation->operands[a->operand]
+                               : NULL;
+    const tt__type given = a->by_value      ? TT__TYPE_NONE
+                           : o && o->scalar ? o->variable < 0 ? o->type : TT__TYPE_NONE
+                                            : a->type;
+    const bool bits =
+        tt__types[wanted].size == 2 || tt__types[given].size == 2; /* f16 may be an unsigned short */
+    if (!wanted || !given || bits || tt__types[wanted].floating == tt__types[given].floating)
+        return TT_OK;
+    return tt__template_fail(t->path, a->value.line, a->value.column,
+                             "parameter %d of %s is %s, and item %d of its `args`, %.60s, is %s: make it %s",
+                             i + 1, name, tt__types[wanted].name, i + 1, a->value.text, tt__types[given].name,
+                             tt__types[wanted].name);
+}
+
+static tt_status check_parameters(const tt__template *t, const char *bare, const tt__geometry_expr *g,
+                                  const char *name) {
+    const char *end, *other, *at = body_of(bare, name, &end), *close;
+    if (!at || body_of(end, name, &other)) /* overloaded */
+        return TT_OK;
+    while (*at != ')')
+        at--;
+    close = at;
+    for (int depth = 1; depth > 0;) {
+        at--;
+        depth += (*at == ')') - (*at == '(');
+    }
+    at++;
+    for (int i = 0; i < g->n_args && at < close; i++, at++) {
+        const char *start = at;
+        for (int depth = 0; at < close && (depth > 0 || *at != ','); at++)
+            depth += (strchr("(<[", *at) != NULL) - (strchr(")>]", *at) != NULL);
+        TT_TRY(check_parameter(t, g, i, number_of(start, at), name));
+    }
+    return TT_OK;
+}
+
 /* Is the kernel in the code, and can it be launched? `bare` is without texts in quotes and directives. */
 static tt_status check_kernel(const tt__template *t, const char *code, const char *bare,
                               const tt__geometry_expr *g, const char *symbol, const char *keyword) {
@@ -331,6 +391,7 @@ static tt_status check_kernel(const tt__template *t, const char *code, const cha
         return fail_code(t, code, g, name, keyword);
     TT_TRY(check_shared(t, bare, g, name));
     TT_TRY(check_needs(t, bare, g, name));
+    TT_TRY(check_parameters(t, bare, g, name));
     return check_early(t, code, g, symbol);
 }
 
