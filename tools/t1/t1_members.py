@@ -13,7 +13,7 @@ BLOCK_MAX, GRID_MAX, THREADS_MAX, SHARED_MAX = (1024, 1024, 64), (2**31 - 1, 655
 FACTS = {"a property of the problem": "elem_size align",
          "a property of the device": "max_threads_per_block shared_per_block sm_count cc l2_bytes",
          "the time of a launch": "time_ns",
-         "a function": "align_of ceil_div permute_any permute_tile min max abs iif log2",
+         "a function": "align_of ceil_div permute_any permute_tile min max abs iif log2 sizeof",
          "an operator of expressions": "and or not is in between case when then else end null true false"}
 TAKEN = {name: what for what, names in FACTS.items() for name in names.split()}
 OPS = ("transpose", "transpose_in_place", "transpose_rect_in_place", "copy", "transpose_ladder", "axpby", "permute",
