@@ -200,17 +200,22 @@ tt_status tt__db_stmt(tt__store *s, sqlite3_stmt **out, tt__sql sql, const char 
     return status;
 }
 
+/* A full disk can end a group's transaction. Nothing after it may be committed separately. */
+static tt_status check_group(tt__store *s, sqlite3_stmt *stmt) {
+    if (!s->grouped || !sqlite3_get_autocommit(s->db))
+        return TT_OK;
+    tt__db_done(stmt);
+    return tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes: start it again",
+                    s->path);
+}
+
 tt_status tt__db_step(tt__store *s, sqlite3_stmt *stmt, bool *row) {
     bool fresh = !sqlite3_stmt_busy(stmt);
     *row = false;
-    /* A full disk can end a group's transaction. Nothing after it may be committed separately. */
-    if (s->grouped && fresh && sqlite3_get_autocommit(s->db)) {
-        tt__db_done(stmt);
-        return tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes: start it again",
-                        s->path);
-    }
-    if (fresh)
+    if (fresh) {
+        TT_TRY(check_group(s, stmt));
         begin_statement(s);
+    }
     int rc = sqlite3_step(stmt);
     while (fresh && tt__db_wait(s, rc)) {
         sqlite3_reset(stmt);
@@ -272,6 +277,109 @@ tt_status tt__db_int(tt__store *s, int64_t *value, int64_t none, tt__sql sql, co
     va_start(args, types);
     tt_status status = run(s, value, sql, types, args);
     va_end(args);
+    return status;
+}
+
+/* ---- Pulled rows: a virtual table that can be read once --------------------------------------- */
+
+typedef struct pulled {
+    sqlite3_vtab base;
+    tt__store *store;
+} pulled;
+
+static int connect_pulled(sqlite3 *db, void *user, int n, const char *const *words, sqlite3_vtab **out,
+                          char **error) {
+    (void)n, (void)words, (void)error;
+    pulled *p = sqlite3_malloc(sizeof *p);
+    if (!p)
+        return SQLITE_NOMEM;
+    *p = (pulled){.store = user};
+    *out = &p->base;
+    sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    return sqlite3_declare_vtab(db, "CREATE TABLE x (" TT__PULLED_COLS ")");
+}
+
+static int disconnect_pulled(sqlite3_vtab *table) {
+    sqlite3_free(table);
+    return SQLITE_OK;
+}
+
+static int plan_pulled(sqlite3_vtab *table, sqlite3_index_info *info) {
+    (void)table, (void)info;
+    return SQLITE_OK;
+}
+
+static int open_pulled(sqlite3_vtab *table, sqlite3_vtab_cursor **out) {
+    (void)table;
+    *out = sqlite3_malloc(sizeof **out);
+    return *out ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int close_pulled(sqlite3_vtab_cursor *at) {
+    sqlite3_free(at);
+    return SQLITE_OK;
+}
+
+static tt__pull *pull_of(sqlite3_vtab_cursor *at) {
+    return ((pulled *)at->pVtab)->store->pull;
+}
+
+static int next_pulled(sqlite3_vtab_cursor *at) {
+    tt__pull *p = pull_of(at);
+    p->more = false;
+    p->status = p->next(p->user, &p->more);
+    return p->status == TT_OK ? SQLITE_OK : SQLITE_ABORT;
+}
+
+static int first_pulled(sqlite3_vtab_cursor *at, int plan, const char *text, int n, sqlite3_value **values) {
+    (void)plan, (void)text, (void)n, (void)values;
+    return next_pulled(at);
+}
+
+static int end_pulled(sqlite3_vtab_cursor *at) {
+    return !pull_of(at)->more;
+}
+
+static int column_pulled(sqlite3_vtab_cursor *at, sqlite3_context *out, int column) {
+    const tt__pull *p = pull_of(at);
+    p->column(p->user, out, column);
+    return SQLITE_OK;
+}
+
+static int rowid_pulled(sqlite3_vtab_cursor *at, sqlite3_int64 *id) {
+    (void)at;
+    *id = 0;
+    return SQLITE_OK;
+}
+
+int tt__db_add_pulled(tt__store *s) {
+    static const sqlite3_module module = {.xConnect = connect_pulled,
+                                          .xBestIndex = plan_pulled,
+                                          .xDisconnect = disconnect_pulled,
+                                          .xOpen = open_pulled,
+                                          .xClose = close_pulled,
+                                          .xFilter = first_pulled,
+                                          .xNext = next_pulled,
+                                          .xEof = end_pulled,
+                                          .xColumn = column_pulled,
+                                          .xRowid = rowid_pulled};
+    return sqlite3_create_module(s->db, "pulled", &module, s);
+}
+
+tt_status tt__db_pull(tt__store *s, tt__sql sql, tt__pull *pull, const char *types, ...) {
+    sqlite3_stmt *stmt;
+    va_list args;
+    va_start(args, types);
+    tt_status status = prepare(s, &stmt, sql, types, args);
+    va_end(args);
+    TT_TRY(status);
+    TT_TRY(check_group(s, stmt));
+    begin_statement(s);
+    s->pull = pull;
+    const int rc = sqlite3_step(stmt);
+    s->pull = NULL;
+    status = pull->status != TT_OK ? pull->status : rc == SQLITE_DONE ? TT_OK : tt__db_fail(s, rc, "write");
+    tt__db_done(stmt);
     return status;
 }
 

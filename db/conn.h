@@ -19,6 +19,7 @@ struct tt__store {
     bool in_file;         /* it is a file, and counts as open */
     unsigned forks;       /* of this process and its parents, when the store was opened */
     bool grouped;         /* between tt__store_begin and tt__store_commit */
+    int checks_keys;      /* foreign keys are checked outside of a group */
     double patience_s;    /* how long to wait for other processes */
     double deadline_s;    /* end of the current wait; 0: none */
     unsigned waits, seed; /* waits: so far; seed: for the jitter */
@@ -26,6 +27,7 @@ struct tt__store {
     double read_until_s;  /* for a foreign file: deadline for reading all of it; 0: none */
     bool (*must_stop)(tt__store *s, double began_s); /* is what began then to be ended? Sets `stopped` */
     bool stopped;                                    /* it has ended the current statement */
+    struct tt__pull *pull;                           /* of the current one */
     int64_t screened_ms;                             /* time of the last trial of a search */
     sqlite3_stmt *stmts[TT__SQL_COUNT];
 };
@@ -67,6 +69,21 @@ void tt__db_done(sqlite3_stmt *stmt);
 tt_status tt__db_exec(tt__store *s, tt__sql sql, const char *types, ...);
 /* Runs one that returns an integer. `none` if it returns no row, or fails. */
 tt_status tt__db_int(tt__store *s, int64_t *value, int64_t none, tt__sql sql, const char *types, ...);
+
+/* Rows that a statement pulls into a table: it inserts what it selects from `pulled`, whose columns are
+ * TT__PULLED_COLS. For each row that takes half the time of a statement of its own. */
+typedef struct tt__pull {
+    tt_status (*next)(void *user, bool *more);
+    void (*column)(void *user, sqlite3_context *out, int at); /* nothing: NULL */
+    void *user;
+    bool more;
+    tt_status status;
+} tt__pull;
+/* Runs such a statement. `next` may use the store, but for this function. Its failure becomes that of the
+ * call. */
+tt_status tt__db_pull(tt__store *s, tt__sql sql, tt__pull *pull, const char *types, ...);
+/* Makes `pulled` known to a connection. Returns an SQLite result code. */
+int tt__db_add_pulled(tt__store *s);
 
 /* A text of the current row, valid until the next step or tt__db_done. NULL: the value is NULL, or memory has
  * run out. */

@@ -75,14 +75,14 @@ void tt__fields_write_json(tt__json *j, const tt__field *f, size_t n, const void
     }
 }
 
-/* Checks a value against its field. `type` is of json_type; NULL: missing. */
+/* Checks a value against its field. Without a type it is missing. */
 static tt_status check_value(const tt__field *f, const tt__member *v) {
     const char *type = v->type;
     bool integral = type && strcmp(type, "integer") == 0;
     if (f->kind == TT__FIELD_TEXT) {
         if (!type || strcmp(type, "text") != 0)
             return tt__fail(TT_E_INVALID, "%s is %s: expected a text", f->name, type ? type : "missing");
-        if (v->len < f->min || v->len > f->max || !v->json || strlen(v->json) != (size_t)v->len)
+        if (v->len < f->min || v->len > f->max || !v->text || strlen(v->text) != (size_t)v->len)
             return tt__fail(TT_E_INVALID, "%s has %d bytes: expected %.0f to %.0f, and no NUL", f->name,
                             v->len, f->min, f->max);
         return TT_OK;
@@ -108,7 +108,7 @@ tt_status tt__fields_read_checked(sqlite3_stmt *stmt, int first, const tt__field
         tt__member v = {.type = types[type], .number = sqlite3_column_double(stmt, at)};
         if (type == SQLITE_TEXT) {
             v.len = sqlite3_column_bytes(stmt, at);
-            v.json = tt__db_text(stmt, at);
+            v.text = tt__db_text(stmt, at);
         }
         TT_TRY(check_value(&f[i], &v));
     }
@@ -120,7 +120,7 @@ tt_status tt__fields_read_checked(sqlite3_stmt *stmt, int first, const tt__field
 static void take_value(const tt__field *f, const tt__member *v, void *object) {
     void *m = (char *)object + f->offset;
     if (f->kind == TT__FIELD_TEXT) {
-        tt__copy(m, f->size, v->json);
+        tt__copy(m, f->size, v->text);
         tt__clean(m, kept_in(f));
     } else if (f->kind == TT__FIELD_INT) {
         *(int *)m = (int)v->number;
@@ -131,29 +131,24 @@ static void take_value(const tt__field *f, const tt__member *v, void *object) {
     }
 }
 
-static bool is_named(const tt__field *f, const char *prefix, const char *key) {
-    const size_t n = strlen(prefix);
-    return strncmp(f->name, prefix, n) == 0 && strcmp(f->name + n, key) == 0 && !strchr(key, '.');
+const tt__member *tt__member_named(const tt__member *of, const char *key) {
+    const tt__member *v = *of->type == 'o' ? tt__member_first(of) : NULL;
+    while (v && !(*v->key == *key && strcmp(v->key, key) == 0))
+        v = tt__member_next(of, v);
+    return v;
 }
 
-tt_status tt__reading_take(tt__reading *r, const char *prefix, const tt__member *v) {
-    for (size_t i = 0; i < r->n; i++) {
-        const tt__field *f = &r->fields[i];
-        if (r->seen >> i & 1 || !is_named(f, prefix, v->key))
-            continue;
-        TT_TRY(check_value(f, v));
-        take_value(f, v, r->object);
-        r->seen |= 1u << i;
-        break;
-    }
-    return TT_OK;
-}
-
-tt_status tt__reading_end(const tt__reading *r) {
+tt_status tt__fields_read_json(const tt__member *of, const char *prefix, const tt__field *f, size_t n,
+                               void *object) {
     const tt__member none = {.type = NULL};
-    for (size_t i = 0; i < r->n; i++)
-        if (!(r->seen >> i & 1) && !r->fields[i].optional)
-            return check_value(&r->fields[i], &none);
+    const size_t skip = strlen(prefix);
+    for (size_t i = 0; i < n; i++) {
+        const tt__member *v = of ? tt__member_named(of, f[i].name + skip) : NULL;
+        if (!v && f[i].optional)
+            continue;
+        TT_TRY(check_value(&f[i], v ? v : &none));
+        take_value(&f[i], v, object);
+    }
     return TT_OK;
 }
 

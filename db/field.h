@@ -11,6 +11,7 @@
 
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
+typedef struct sqlite3_context sqlite3_context;
 
 typedef enum tt__field_kind { TT__FIELD_TEXT, TT__FIELD_INT, TT__FIELD_I64, TT__FIELD_F64 } tt__field_kind;
 
@@ -38,28 +39,30 @@ tt_status tt__fields_read_checked(sqlite3_stmt *stmt, int first, const tt__field
 
 void tt__fields_write_json(tt__json *j, const tt__field *f, size_t n, const void *object);
 
-/* A member of a JSON object or array. */
+/* A value of JSON. Those inside an object or array follow it. */
 typedef struct tt__member {
-    int64_t index;          /* index in an array */
-    const char *key, *type; /* key is NULL in an array */
-    const char *json;       /* the value: JSON of an object or array, otherwise text */
-    int len;
+    const char *key;  /* NULL in an array */
+    const char *type; /* object, array, text, integer, real, true, false or null */
+    const char *text; /* of a text without quotes, of a number as it is written, of true 1, of false 0 */
+    int len;          /* of the text */
     double number;
+    size_t span; /* how many values it is, with those inside */
 } tt__member;
 
-/* A JSON object that is being read member by member. */
-typedef struct tt__reading {
-    const tt__field *fields;
-    size_t n;
-    void *object;
-    unsigned seen; /* a bit for each field */
-} tt__reading;
+/* The members of an object or array, one after the other; NULL: there is none. */
+static inline const tt__member *tt__member_first(const tt__member *of) {
+    return of->span > 1 ? of + 1 : NULL;
+}
+static inline const tt__member *tt__member_next(const tt__member *of, const tt__member *v) {
+    return v + v->span < of + of->span ? v + v->span : NULL;
+}
+/* The first of this name; NULL: there is none, or no object. */
+const tt__member *tt__member_named(const tt__member *of, const char *key);
 
-/* Reads a member into the field of its name, whose path begins with `prefix`: "" or "times.". The first of a
- * name counts. TT_E_INVALID says "member is this, expected that". The caller adds the place. */
-tt_status tt__reading_take(tt__reading *r, const char *prefix, const tt__member *v);
-/* TT_E_INVALID: a field is missing that is not optional. */
-tt_status tt__reading_end(const tt__reading *r);
+/* Reads the members of an object (NULL: there is none). The fields are named `prefix` and the member's name:
+ * "" or "times.". TT_E_INVALID says "member is this: expected that". The caller adds the place. */
+tt_status tt__fields_read_json(const tt__member *of, const char *prefix, const tt__field *f, size_t n,
+                               void *object);
 
 /* ---- Checks of rows and texts, for import, merge and `tune check` ------------------------------- */
 

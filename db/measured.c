@@ -196,6 +196,30 @@ tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     return TT_OK;
 }
 
+void tt__trial_column(const tt__trial *t, sqlite3_context *out, int at) {
+    enum { STATUS, TIME, COMPILE_US, REGS, SAMPLES, REASON, WEIGHT, LIMIT_S, BITS };
+    unsigned char samples[SAMPLES_BYTES];
+    size_t size;
+    if (at == STATUS)
+        sqlite3_result_int64(out, (int64_t)t->status);
+    else if (at == TIME)
+        sqlite3_result_int64(out, units(t->time_us));
+    else if (at == COMPILE_US)
+        sqlite3_result_int64(out, llround(t->compile_ms * 1e3));
+    else if (at == REGS)
+        sqlite3_result_int64(out, t->regs);
+    else if (at == SAMPLES && (size = encode(samples, units(t->time_us), t)))
+        sqlite3_result_blob64(out, samples, size, SQLITE_TRANSIENT);
+    else if (at == REASON && *t->reason)
+        sqlite3_result_text(out, t->reason, -1, SQLITE_STATIC);
+    else if (at == WEIGHT)
+        sqlite3_result_double(out, t->weight > 0 ? t->weight : 1);
+    else if (at == LIMIT_S)
+        sqlite3_result_double(out, t->limit_s);
+    else if (at == BITS && t->status == TT__TRIAL_OK && t->bits)
+        sqlite3_result_int64(out, t->bits);
+}
+
 tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int64_t problem_id,
                            tt__stage stage, tt__trial_fn fn, void *user) {
     enum { KERNEL = TT__TRIAL_COL_COUNT, HASH, CONFIG, SOURCE, RUN, AT };

@@ -189,6 +189,9 @@ void tt__origin_read(tt__origin *out, sqlite3_stmt *stmt, int at);
 
 /* A trial from TT__TRIAL_COLS. TT_E_DB if the row is damaged. */
 tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out);
+/* Writes such a column of a row that is pulled (db/conn.h). The trial has passed tt__trial_check, and its
+ * reason is clean. */
+void tt__trial_column(const tt__trial *t, sqlite3_context *out, int at);
 enum { TT__TRIAL_COL_COUNT = 9 };
 /* Largest weight: the ratio of two metrics of a kernel. */
 #define TT__WEIGHT_MAX 1e100

@@ -20,6 +20,10 @@
 #define TT__TRIAL_COLS "trial.status, trial.time, trial.compile_us, trial.regs, trial.samples, trial.reason," \
     " trial.weight, trial.limit_s, trial.bits"
 
+/* Of a trial that is pulled into the store: see tt__db_pull. */
+#define TT__PULLED_COLS "status, time, compile_us, regs, samples, reason, weight, limit_s, bits, problem_id, stage, config_id," \
+    " run_id, at_ms"
+
 /* Second, by the largest number, which is roughly the problem's size. */
 #define TT__PROBLEM_ORDER "operation.name, operation.text, problem.warm, problem.in_graph, problem.unverified, " \
     TT__VALUE("elem_size") "," \
@@ -273,14 +277,14 @@
      * The best trial of each problem by its objective, from the last stage of the finals (these have the most
      * samples), otherwise from screening. The copy has the same number of bytes and regime. */ \
     X(RECORDED_WINNERS, \
-        "WITH good AS (SELECT trial.*, row_number() OVER (PARTITION BY problem_id ORDER BY stage DESC," \
-        "   iif(stage = 1, n_samples(samples), 0) DESC, time * weight," \
-        "   config_id) AS place FROM trial WHERE status = 0)," \
-        " best AS MATERIALIZED (SELECT good.*, operation.name AS op, operation.text <> '' AS own, problem.warm," \
+        "WITH best AS MATERIALIZED (SELECT trial.*, operation.name AS op, operation.text <> '' AS own, problem.warm," \
         "   problem.in_graph," \
         "   iif(operation.name = 'copy', " TT__VALUE("bytes") ", " TT__VALUE("rows") " * " TT__VALUE("cols") \
         "    * " TT__VALUE("batch") " * " TT__VALUE("elem_size") ") AS bytes" \
-        "   FROM good JOIN problem ON problem.id = problem_id" TT__JOIN_OPERATION " WHERE place = 1)," \
+        "   FROM problem" TT__JOIN_OPERATION " CROSS JOIN trial ON trial.problem_id = problem.id" \
+        "   AND (trial.stage, trial.config_id, trial.run_id) = (SELECT t.stage, t.config_id, t.run_id FROM trial AS t" \
+        "    WHERE t.problem_id = problem.id AND t.status = 0 ORDER BY t.stage DESC," \
+        "    iif(t.stage = 1, n_samples(t.samples), 0) DESC, t.time * t.weight, t.config_id LIMIT 1))," \
         " pair AS (SELECT best.*, (SELECT min(time) FROM best AS c WHERE c.op = 'copy' AND NOT c.own" \
         "   AND c.warm = best.warm AND c.in_graph = best.in_graph AND c.bytes = best.bytes) AS copy FROM best)" \
         " INSERT INTO winner (gpu_id, problem_id, run_id, config_id, time_us, copy_us, copy_fraction," \
@@ -292,11 +296,16 @@
         "     AND t.status NOT IN (0, 6)), run.started_ms" \
         " FROM pair JOIN run ON run.id = run_id WHERE (own OR op NOT IN ('copy', 'transpose_ladder'))" \
         " AND NOT (own AND stage = 0 AND (SELECT count(*) FROM trial AS t WHERE t.problem_id = pair.problem_id) = 1" \
-        "   AND EXISTS (SELECT 1 FROM trial AS t WHERE t.stage = 1 AND t.config_id = pair.config_id))") \
-    /* Files that do not say when a trial ended have the start of the run. */ \
-    X(RECORDED_AT, "UPDATE trial SET at_ms = coalesce(CAST(round((julianday(?5) - 2440587.5) * 864e5) AS INTEGER)" \
-        "  - (SELECT started_ms FROM run WHERE id = ?4), 0)" \
-        " WHERE problem_id = ?1 AND stage = ?2 AND config_id = ?3 AND run_id = ?4") \
+        "   AND config_id IN (SELECT t.config_id FROM trial AS t WHERE t.stage = 1))") \
+    /* In milliseconds; 0: it is no date. */ \
+    X(RECORDED_DATE, "SELECT coalesce(CAST(strftime('%s', ?1) AS INTEGER) * 1000, 0)") \
+    /* Of the run that began at ?1. Files that do not say when a trial ended have that time. */ \
+    X(RECORDED_TRIALS, "INSERT INTO trial (" TT__PULLED_COLS ") SELECT status, time, compile_us, regs, samples, reason, weight," \
+        " limit_s, bits, problem_id, stage, config_id, run_id," \
+        " coalesce(CAST(round((julianday(at_ms) - 2440587.5) * 864e5) AS INTEGER) - ?1, 0) FROM pulled WHERE true" \
+        " ON CONFLICT (problem_id, stage, config_id, run_id) DO UPDATE SET at_ms = excluded.at_ms, status = excluded.status," \
+        " time = excluded.time, compile_us = excluded.compile_us, regs = excluded.regs, samples = excluded.samples," \
+        " reason = excluded.reason, weight = excluded.weight, limit_s = excluded.limit_s, bits = excluded.bits") \
     X(MERGE_RUNS, TT__MERGE_RUNS " ORDER BY run.started_ms, run.id") \
     X(MERGE_RUN_END, "UPDATE run SET ended_ms = ?2 WHERE id = ?1 AND ended_ms IS NULL") \
     X(MERGE_PROBLEMS, TT__MERGE_PROBLEMS " ORDER BY problem.id") \
@@ -310,8 +319,7 @@
     X(MERGE_ENERGIES, TT__MERGE_ENERGIES " WHERE ?1 = 0 OR gpu.id = ?1") \
     X(MERGE_ENERGY_PUT, "INSERT INTO energy (gpu_id, problem_id, config_id, time_us, joules, noise, idle_watts," \
         " celsius, unix_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
-    X(MERGE_TRIAL_PUT, "INSERT INTO trial (status, time, compile_us, regs, samples, reason, weight, limit_s, bits," \
-        " problem_id, stage, config_id, run_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)" \
+    X(MERGE_TRIAL_PUT, "INSERT INTO trial (" TT__PULLED_COLS ") SELECT " TT__PULLED_COLS " FROM pulled WHERE true" \
         " ON CONFLICT DO NOTHING") \
     X(MERGE_WINNERS, TT__MERGE_WINNERS " WHERE ?1 = 0 OR w.gpu_id = ?1") \
     X(MERGE_WINNER_OF, "SELECT run.gpu_id, run.source, " TT__OP_FITS ", " TT__ENV_COLS \

@@ -219,6 +219,8 @@ static int connect(tt__store *s, const char *name, int flags) {
     rc =
         sqlite3_create_function(s->db, "n_samples", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
                                 NULL, n_samples, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = tt__db_add_pulled(s);
     if (rc != SQLITE_OK)
         return rc;
     return tt__db_script(s, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON");
@@ -523,6 +525,8 @@ tt_status tt__store_version(tt__store *s, int64_t *version) {
 tt_status tt__store_begin(tt__store *s) {
     if (s->grouped)
         return tt__fail(TT_E_INTERNAL, "%s: tt__store_begin inside a group of writes", s->path);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &s->checks_keys);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 0, NULL);
     return tt__db_begin(s, &s->grouped);
 }
 
@@ -536,5 +540,7 @@ tt_status tt__store_commit(tt__store *s) {
     s->grouped = false;
     if (sqlite3_get_autocommit(s->db))
         return tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes", s->path);
-    return tt__db_end(s, true, TT_OK);
+    tt_status status = tt__db_end(s, true, TT_OK);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, s->checks_keys, NULL);
+    return status;
 }

@@ -1,314 +1,658 @@
 /*
- * Takes a JSON file apart. Its long parts are found here, by brackets and strings alone. Everything else, and
- * each member of a part, is read by SQLite's functions. Files of other tuners are unpacked, told apart, and
- * caches are converted to T4 as Kernel Tuner and the benchmark hub write it. docs/recordings.md says which
- * parts are read.
+ * Takes a JSON file apart, of which a window is in memory. Its long parts are found by brackets and strings
+ * alone. Each member of a part, and everything else, is then parsed in its place: a text ends with a NUL
+ * where its quote was, so nothing is copied. Files of other tuners are told apart. docs/recordings.md says
+ * which parts are read.
  */
 #include "db/exchange/import.h"
 
-#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <zlib.h>
 
+#include "base/read_file.h"
 #include "base/str.h"
 
-tt_status tt__import_sql_failed(tt__import *m) {
-    int rc = sqlite3_errcode(m->db);
-    if ((rc & 0xff) == SQLITE_NOMEM)
-        return tt__fail_memory(m->text.len);
-    return tt__fail(TT_E_INVALID, "%s: %s", m->path, sqlite3_errmsg(m->db));
-}
+/* ---- The bytes of a file, unpacked ------------------------------------------------------------------- */
 
-tt_status tt__import_prepare(tt__import *m, sqlite3_stmt **stmt, const char *sql) {
-    return sqlite3_prepare_v2(m->db, sql, -1, stmt, NULL) == SQLITE_OK ? TT_OK : tt__import_sql_failed(m);
-}
+enum { UNPACKED_MAX = 1 << 29, GZIP = 16 + MAX_WBITS, PIECE = 1 << 17 };
 
-tt_status tt__import_ask(tt__import *m, const char *sql, const char **text) {
-    sqlite3_finalize(m->asked);
-    m->asked = NULL;
-    TT_TRY(tt__import_prepare(m, &m->asked, sql));
-    if (sqlite3_bind_text(m->asked, 1, tt__str_text(&m->rest), (int)m->rest.len, SQLITE_STATIC) !=
-            SQLITE_OK ||
-        sqlite3_step(m->asked) != SQLITE_ROW)
-        return tt__import_sql_failed(m);
-    *text = tt__db_text(m->asked, 0);
+typedef struct tt__unpacking {
+    int fd;
+    size_t size, at;    /* of a file that is not packed, and how much of it has been read */
+    bool packed, ended; /* ended: all of it is unpacked */
+    z_stream z;
+    unsigned char in[PIECE];
+} unpacking;
+
+static tt_status open_bytes(tt__import *m) {
+    size_t n;
+    unpacking *f = m->file = calloc(1, sizeof *f);
+    if (!f)
+        return tt__fail_memory(sizeof *f);
+    f->fd = -1;
+    TT_TRY(tt__read_open(m->path, TT__FILE_BYTES_MAX, &f->fd, &f->size));
+    TT_TRY(tt__read_on(f->fd, m->path, f->in, sizeof f->in, &n));
+    if (n >= 2 && memcmp(f->in, "\x1f\x8b", 2) == 0) {
+        if (inflateInit2(&f->z, GZIP) != Z_OK)
+            return tt__fail_memory(0);
+        f->packed = true;
+    }
     return TT_OK;
 }
 
-/* TT_E_INVALID: there is no such object or array. */
-static tt_status want(tt__import *m, const char *where, const char *type) {
-    const char *actual = NULL;
-    char sql[96];
-    snprintf(sql, sizeof sql, "SELECT json_type(?1, '$.%s')", where);
-    TT_TRY(tt__import_ask(m, sql, &actual));
-    if (!actual || strcmp(actual, type) != 0)
-        return tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
-                        where, actual ? actual : "missing", type);
-    return TT_OK;
+static void close_bytes(tt__import *m) {
+    if (m->file && m->file->packed)
+        inflateEnd(&m->file->z);
+    if (m->file && m->file->fd >= 0)
+        close(m->file->fd);
+    free(m->file);
+    free(m->window.text);
 }
 
-/* ---- Parts ------------------------------------------------------------------------------------------- */
-
-const char *const tt__import_parts[TT__FILE_COUNT] = {"results", "cache", "metadata.problems"};
-static const struct {
-    const char *outer, *name; /* outer NULL: the file's own object */
-    char bracket;
-} parts[TT__FILE_COUNT] = {{NULL, "results", '['}, {NULL, "cache", '{'}, {"metadata", "problems", '['}};
-
-enum { DEPTH_MAX = 2000 }; /* SQLite's own */
-
-/* A walk over the brackets of a text. */
-typedef struct nesting {
-    size_t depth;
-    char open[DEPTH_MAX];
-    struct {
-        const char *text;
-        size_t n;
-    } keys[2]; /* the last ones of the outermost objects */
-    bool key;  /* a key comes next, or the object ends */
-} nesting;
-
-/* The end of a string, at its closing quote; NULL: it has none. */
-static const char *end_of_string(const char *at, const char *end) {
-    for (at++; at < end && *at != '"'; at++)
-        at += *at == '\\' && at + 1 < end;
-    return at < end ? at : NULL;
+/* What follows is read from here on. A packed file is read from its start again. */
+static tt_status seek_to(tt__import *m, size_t offset) {
+    unpacking *f = m->file;
+    m->window.len = 0;
+    m->base = f->at = f->packed ? 0 : offset;
+    f->ended = false;
+    f->z.avail_in = 0;
+    if (f->packed)
+        inflateReset(&f->z);
+    return lseek(f->fd, (off_t)f->at, SEEK_SET) >= 0 ? TT_OK : tt__fail(TT_E_IO, "cannot read %s", m->path);
 }
 
-/* Takes the next character, or all of a string. NULL: it cannot be JSON. SQLite 3.40 accepts {["a"]: 1} as
- * JSON, and then reads out of bounds. */
-static const char *take(nesting *n, const char *at, const char *end) {
-    if (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')
-        return at + 1;
-    const bool key = n->key;
-    if (key && *at != '"' && *at != '}')
-        return NULL;
-    n->key = *at == '{' || (*at == ',' && n->depth && n->open[n->depth - 1] == '{');
-    if (*at == '"') {
-        const char *last = end_of_string(at, end);
-        if (last && key && n->depth <= 2) {
-            n->keys[n->depth - 1].text = at + 1;
-            n->keys[n->depth - 1].n = (size_t)(last - at) - 1;
+static tt_status unpack(tt__import *m, char *out, size_t size, size_t *n) {
+    unpacking *f = m->file;
+    int rc = Z_OK;
+    f->z.next_out = (unsigned char *)out;
+    f->z.avail_out = (unsigned)size;
+    while (rc == Z_OK && f->z.avail_out && !f->ended) {
+        size_t got = f->z.avail_in;
+        if (!got) {
+            TT_TRY(tt__read_on(f->fd, m->path, f->in, sizeof f->in, &got));
+            f->z.next_in = f->in;
+            f->z.avail_in = (unsigned)got;
         }
-        return last ? last + 1 : NULL;
+        rc = inflate(&f->z, Z_NO_FLUSH);
+        f->ended = rc == Z_STREAM_END;
     }
-    if (*at == '{' || *at == '[') {
-        if (n->depth == DEPTH_MAX)
-            return NULL;
-        n->open[n->depth++] = *at;
-    } else if (*at == '}' || *at == ']') {
-        if (!n->depth || n->open[--n->depth] != (*at == '}' ? '{' : '['))
-            return NULL;
-    }
-    return at + 1;
+    *n = size - f->z.avail_out;
+    if (rc == Z_MEM_ERROR)
+        return tt__fail_memory(0);
+    if (rc != Z_OK && !f->ended)
+        return tt__fail(TT_E_INVALID, "%s: gzip cannot unpack it (%s): is the file complete?", m->path,
+                        f->z.msg ? f->z.msg : "it ends too early");
+    return f->z.total_out <= UNPACKED_MAX
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "%s: more than %d bytes when unpacked: too large for a recording",
+                          m->path, UNPACKED_MAX);
 }
 
-static bool is_key(const nesting *n, size_t level, const char *name) {
-    return n->keys[level].n == strlen(name) && memcmp(n->keys[level].text, name, n->keys[level].n) == 0;
-}
-
-/* The part that begins with this bracket, or TT__FILE_COUNT. */
-static tt__file_part part_at(const nesting *n, char bracket) {
-    tt__file_part p = 0;
-    const size_t depth = n->depth;
-    if (depth < 1 || depth > 2 || n->open[0] != '{' || n->open[depth - 1] != '{')
-        return TT__FILE_COUNT;
-    while (p < TT__FILE_COUNT &&
-           !(parts[p].bracket == bracket && is_key(n, depth - 1, parts[p].name) &&
-             (parts[p].outer ? depth == 2 && is_key(n, 0, parts[p].outer) : depth == 1)))
-        p++;
-    return p;
-}
-
-/* Finds the parts and makes the rest. *yes: it may be JSON. */
-static tt_status split(tt__import *m, bool *yes) {
-    const char *text = tt__str_text(&m->text), *end = text + m->text.len, *kept = text, *valid;
-    tt__file_part inside = TT__FILE_COUNT;
-    size_t depth = 0; /* of the part */
-    nesting n = {.depth = 0};
-    *yes = false;
-    tt__str_free(&m->rest);
-    memset(m->parts, 0, sizeof m->parts);
-    for (const char *at = text, *next; at < end; at = next) {
-        tt__file_part begins =
-            inside == TT__FILE_COUNT && (*at == '[' || *at == '{') ? part_at(&n, *at) : TT__FILE_COUNT;
-        if (!(next = take(&n, at, end)))
-            return TT_OK;
-        if (begins < TT__FILE_COUNT && !m->parts[begins].begin) {
-            inside = begins;
-            depth = n.depth;
-            m->parts[inside].begin = (size_t)(next - text);
-            tt__str_addn(&m->rest, kept, (size_t)(next - kept));
-        } else if (inside < TT__FILE_COUNT && n.depth < depth) {
-            m->parts[inside].end = (size_t)(at - text);
-            kept = at;
-            inside = TT__FILE_COUNT;
-        }
-    }
-    tt__str_addn(&m->rest, kept, (size_t)(end - kept));
-    TT_TRY(tt__str_check(&m->rest));
-    if (n.depth)
-        return TT_OK;
-    TT_TRY(tt__import_ask(m, "SELECT json_valid(?1)", &valid));
-    *yes = sqlite3_column_int(m->asked, 0);
+static tt_status read_bytes(tt__import *m, char *out, size_t size, size_t *n) {
+    unpacking *f = m->file;
+    *n = 0;
+    if (f->packed)
+        return unpack(m, out, size, n);
+    if (f->at == f->size)
+        return tt__read_end(f->fd, m->path, f->size);
+    TT_TRY(tt__read_on(f->fd, m->path, out, size < f->size - f->at ? size : f->size - f->at, n));
+    f->at += *n;
     return TT_OK;
 }
 
-/* While Kernel Tuner runs, its cache file ends with a comma. */
-static tt_status end_cache(tt__import *m) {
-    while (m->text.len && strchr(" \t\r\n", m->text.text[m->text.len - 1]))
-        m->text.len--;
-    m->text.len -= m->text.len && m->text.text[m->text.len - 1] == ',';
-    tt__str_add(&m->text, "}}");
-    return tt__str_check(&m->text);
+/* Adds a piece to the window, or as much as it has already. *n: so many bytes; 0: the file has ended. */
+static tt_status read_more(tt__import *m, size_t *n) {
+    const size_t size = m->window.len > PIECE ? m->window.len : PIECE, cap = m->window.len + size + 1;
+    if (cap > m->window.cap) {
+        char *text = realloc(m->window.text, cap);
+        if (!text)
+            return tt__fail_memory(cap);
+        m->window.text = text;
+        m->window.cap = cap;
+    }
+    TT_TRY(read_bytes(m, m->window.text + m->window.len, size, n));
+    m->window.len += *n;
+    m->window.text[m->window.len] = '\0';
+    return TT_OK;
 }
 
-/* Is the backslash at `at` one that another one stands for? */
-static bool is_escaped(const char *text, const char *at) {
+/* Takes away what is before `at` in the window. */
+static void drop_before(tt__import *m, size_t at) {
+    m->window.len -= at;
+    memmove(m->window.text, m->window.text + at, m->window.len);
+    m->base += at;
+}
+
+static tt_status fail_changed(const tt__import *m) {
+    return tt__fail(TT_E_IO, "cannot read %s: it was changed meanwhile", m->path);
+}
+
+/* Makes the window begin there. */
+static tt_status go_to(tt__import *m, size_t offset) {
+    size_t n;
+    if (!m->file->packed || offset < m->base)
+        TT_TRY(seek_to(m, offset));
+    while (m->base + m->window.len < offset) {
+        drop_before(m, m->window.len);
+        TT_TRY(read_more(m, &n));
+        if (!n)
+            return fail_changed(m);
+    }
+    drop_before(m, offset - m->base);
+    return TT_OK;
+}
+
+typedef struct hashing {
+    tt__import *m;
+    const char *lacks; /* what follows the text */
+} hashing;
+
+static tt_status next_piece(void *user, tt__hash_part *piece) {
+    hashing *h = user;
+    tt__import *m = h->m;
     size_t n = 0;
-    while (at > text && *--at == '\\')
-        n++;
-    return n % 2;
-}
-
-tt_status tt__import_split(tt__import *m) {
-    bool yes;
-    size_t len = m->text.len, nul = m->text.text ? strlen(m->text.text) : 0;
-    if (nul != m->text.len)
-        return tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", m->path, nul);
-    if (m->text.len > INT_MAX)
-        return tt__fail(TT_E_INVALID, "%s: %zu bytes: too large for a recording", m->path, m->text.len);
-    for (const char *at = tt__str_text(&m->text); (at = strstr(at, "\\u0000")); at += 2)
-        if (!is_escaped(tt__str_text(&m->text), at))
-            return tt__fail(TT_E_INVALID, "%s: a text has a NUL character at offset %zu", m->path,
-                            (size_t)(at - m->text.text));
-    TT_TRY(split(m, &yes));
-    if (!yes && strstr(tt__str_text(&m->text), "\"cache\"")) {
-        TT_TRY(end_cache(m));
-        TT_TRY(split(m, &yes));
+    drop_before(m, m->window.len);
+    if (m->base < m->end) {
+        TT_TRY(read_more(m, &n));
+        *piece = (tt__hash_part){m->window.text, n < m->end - m->base ? n : m->end - m->base};
     }
-    return yes ? TT_OK
-               : tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
-                          len);
+    if (!n) {
+        *piece = (tt__hash_part){h->lacks, strlen(h->lacks)};
+        h->lacks = "";
+    }
+    return TT_OK;
 }
 
-static const char *skip_blanks(const char *at, const char *end) {
-    while (at < end && strchr(" \t\r\n", *at))
+tt_status tt__import_hash(tt__import *m, char out[TT__HASH_SIZE]) {
+    TT_TRY(seek_to(m, 0));
+    return tt__hash_pieces(out, next_piece, &(hashing){m, m->cut ? "}}" : ""});
+}
+
+/* ---- JSON in its place ------------------------------------------------------------------------------- */
+
+enum { DEPTH_MAX = 1000 };
+
+typedef struct parser {
+    tt__parsed *out;
+    int depth;
+    bool no_memory;
+} parser;
+
+static inline bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static char *skip_blanks(char *at) {
+    while (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')
         at++;
     return at;
 }
 
-/* The end of what lies between, without the blanks behind it. */
-static const char *before_blanks(const char *at, const char *end) {
-    while (end > at && strchr(" \t\r\n", end[-1]))
-        end--;
-    return end;
+static char *put_utf8(char *out, unsigned c) {
+    if (c < 0x80) {
+        *out++ = (char)c;
+        return out;
+    }
+    const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    *out++ = (char)((0xff00 >> (more + 1) & 0xff) | c >> 6 * more);
+    for (int i = more - 1; i >= 0; i--)
+        *out++ = (char)(0x80 | (c >> 6 * i & 0x3f));
+    return out;
 }
 
-/* The end of a member, at the comma behind it or at the end of the part. Brackets are known to pair up. */
-static const char *end_of_member(const char *at, const char *end) {
-    for (size_t depth = 0; at < end && (*at != ',' || depth); at++) {
-        depth += *at == '{' || *at == '[';
-        depth -= *at == '}' || *at == ']';
-        if (*at == '"')
-            at = end_of_string(at, end);
+/* Four hexadecimal digits; -1: they are not. */
+static int read_hex(const char *at) {
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        const char *digits = "0123456789abcdef", *digit = at[i] ? strchr(digits, at[i] | 0x20) : NULL;
+        if (!digit || (at[i] < '0'))
+            return -1;
+        value = value << 4 | (int)(digit - digits);
     }
+    return value;
+}
+
+/* What follows a backslash. NULL: there is no such escape. */
+static char *read_escape(char **at, char *out) {
+    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+    const char c = *(*at)++, *name = c ? strchr(names, c) : NULL;
+    if (name) {
+        *out = values[name - names];
+        return out + 1;
+    }
+    int high = c == 'u' ? read_hex(*at) : -1;
+    if (high < 0)
+        return NULL;
+    *at += 4;
+    const int low = high >> 10 == 0x36 && (*at)[0] == '\\' && (*at)[1] == 'u' ? read_hex(*at + 2) : -1;
+    if (low >> 10 != 0x37)
+        return put_utf8(out, (unsigned)high);
+    *at += 6;
+    return put_utf8(out, 0x10000u + (((unsigned)high & 0x3ff) << 10 | ((unsigned)low & 0x3ff)));
+}
+
+/* Reads a text at its first quote, and makes the last one a NUL. Returns what follows; NULL: it is no text.
+ */
+static char *parse_text(char *at, const char **text, int *len) {
+    char *out = ++at;
+    *text = at;
+    while (*at != '"') {
+        if ((unsigned char)*at < 0x20)
+            return NULL;
+        if (*at != '\\')
+            *out++ = *at++;
+        else if (at++, !(out = read_escape(&at, out)))
+            return NULL;
+    }
+    *out = '\0';
+    *len = (int)(out - *text);
+    return at + 1;
+}
+
+/* Few digits need no strtod: both numbers are exact, and a division rounds only once. */
+static double read_number(const char *at, uint64_t digits, int n, int places) {
+    static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    if (n >= (int)TT__COUNT(powers))
+        return tt__strtod(at, NULL);
+    const double value = (double)digits / powers[places];
+    return *at == '-' ? -value : value;
+}
+
+static char *parse_number(char *at, tt__member *v) {
+    enum { MANY = 1000 }; /* an exponent, or too many digits */
+    char *from = at;
+    uint64_t digits = 0;
+    int n = 0, places = 0;
+    v->type = "integer";
+    at += *at == '-';
+    if (!is_digit(*at) || (*at == '0' && is_digit(at[1])))
+        return NULL;
+    for (; is_digit(*at); at++, n++)
+        digits = digits * 10 + (uint64_t)(*at - '0');
+    if (*at == '.') {
+        v->type = "real";
+        if (!is_digit(*++at))
+            return NULL;
+        for (; is_digit(*at); at++, n++, places++)
+            digits = digits * 10 + (uint64_t)(*at - '0');
+    }
+    if (*at == 'e' || *at == 'E') {
+        v->type = "real";
+        n = MANY;
+        at++;
+        at += *at == '+' || *at == '-';
+        if (!is_digit(*at))
+            return NULL;
+        while (is_digit(*at))
+            at++;
+    }
+    v->text = from;
+    v->len = (int)(at - from);
+    v->number = read_number(from, digits, n, places);
     return at;
 }
 
-/* The value of a member of an object. Of what is no member all is returned, which is not JSON. */
-static const char *skip_key(const char *at, const char *end) {
-    const char *value = *at == '"' ? end_of_string(at, end) : NULL;
-    value = value ? skip_blanks(value + 1, end) : end;
-    return value < end && *value == ':' ? skip_blanks(value + 1, end) : at;
+static char *parse_word(char *at, tt__member *v) {
+    static const struct { const char *word, *text; } words[] = {{"true", "1"}, {"false", "0"}, {"null", ""}};
+    for (size_t i = 0; i < TT__COUNT(words); i++) {
+        const size_t n = strlen(words[i].word);
+        if (strncmp(at, words[i].word, n) != 0)
+            continue;
+        v->type = words[i].word;
+        v->text = words[i].text;
+        v->len = (int)strlen(v->text);
+        v->number = *v->text == '1';
+        return at + n;
+    }
+    return NULL;
 }
 
-/* The text of a string with its quotes. */
-static tt_status read_string(tt__import *m, tt__str *out, const char *at, const char *end) {
-    tt_status status = TT_OK;
-    out->len = 0;
-    if (!memchr(at, '\\', (size_t)(end - at))) {
-        tt__str_addn(out, at + 1, (size_t)(end - at) - 2);
-        return tt__str_check(out);
-    }
-    if (!m->string)
-        TT_TRY(tt__import_prepare(m, &m->string, "SELECT json_extract(?1, '$')"));
-    if (sqlite3_bind_text(m->string, 1, at, (int)(end - at), SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(m->string) == SQLITE_ROW && tt__db_text(m->string, 0))
-        tt__str_addn(out, tt__db_text(m->string, 0), (size_t)sqlite3_column_bytes(m->string, 0));
-    else
-        status = tt__import_sql_failed(m);
-    sqlite3_reset(m->string);
-    return status == TT_OK ? tt__str_check(out) : status;
-}
+static char *parse_value(parser *p, char *at, const char *key);
 
-static tt_status read_value(tt__import *m, tt__member *v, const char *at, const char *end) {
-    v->json = at;
-    v->len = (int)(end - at);
-    if (*at == '{' || *at == '[') {
-        v->type = *at == '{' ? "object" : "array";
-        return TT_OK;
-    }
-    m->value.len = 0;
-    if (*at == '"') {
-        v->type = "text";
-        TT_TRY(read_string(m, &m->value, at, end));
-    } else if (*at == 't' || *at == 'f') {
-        v->type = *at == 't' ? "true" : "false";
-        v->number = *at == 't';
-        tt__str_add(&m->value, *at == 't' ? "1" : "0");
-    } else if (*at == 'n') {
-        v->type = "null";
-        tt__str_add(&m->value, "");
-    } else {
-        tt__str_addn(&m->value, at, (size_t)(end - at));
-        v->type = strpbrk(tt__str_text(&m->value), ".eE") ? "real" : "integer";
-        v->number = tt__strtod(tt__str_text(&m->value), NULL);
-    }
-    v->json = tt__str_text(&m->value);
-    v->len = (int)m->value.len;
-    return tt__str_check(&m->value);
-}
-
-tt_status tt__import_walk(tt__import *m, const tt__member *of, tt__member_fn fn, void *user) {
-    const char *end = of->json + of->len - 1, *at = skip_blanks(of->json + 1, end);
-    for (int64_t i = 0; at < end; i++) {
-        const char *last = end_of_member(at, end);
-        tt__member v = {.index = i};
-        if (*of->json == '{') {
-            TT_TRY(read_string(m, &m->key, at, end_of_string(at, end) + 1));
-            v.key = tt__str_text(&m->key);
-            at = skip_key(at, last);
+static char *parse_members(parser *p, char *at) {
+    const char last = *at == '{' ? '}' : ']';
+    char next = ',';
+    at = skip_blanks(at + 1);
+    if (*at == last)
+        return at + 1;
+    while (next == ',') {
+        const char *key = NULL;
+        int len;
+        if (last == '}') {
+            if (*at != '"' || !(at = parse_text(at, &key, &len)))
+                return NULL;
+            at = skip_blanks(at);
+            if (*at != ':')
+                return NULL;
+            at = skip_blanks(at + 1);
         }
-        TT_TRY(read_value(m, &v, at, before_blanks(at, last)));
-        TT_TRY(fn(m, user, &v));
-        at = last < end ? skip_blanks(last + 1, end) : end;
+        char *end = parse_value(p, at, key);
+        if (!end)
+            return NULL;
+        at = skip_blanks(end);
+        next = *at;
+        *end = '\0'; /* of a number */
+        at = skip_blanks(at + (next != '\0'));
     }
+    return next == last ? at : NULL;
+}
+
+static bool push(parser *p, const tt__member *v) {
+    tt__parsed *out = p->out;
+    if (out->n == out->cap) {
+        const size_t cap = out->cap ? 2 * out->cap : 64;
+        tt__member *items = realloc(out->items, cap * sizeof *items);
+        if ((p->no_memory = !items))
+            return false;
+        out->items = items;
+        out->cap = cap;
+    }
+    out->items[out->n++] = *v;
+    return true;
+}
+
+/* Returns what follows; NULL: it is not JSON. */
+static char *parse_value(parser *p, char *at, const char *key) {
+    const size_t self = p->out->n;
+    tt__member v = {.key = key, .text = ""};
+    if (!push(p, &v))
+        return NULL;
+    if (*at == '{' || *at == '[') {
+        v.type = *at == '{' ? "object" : "array";
+        at = ++p->depth <= DEPTH_MAX ? parse_members(p, at) : NULL;
+        p->depth--;
+    } else if (*at == '"') {
+        v.type = "text";
+        at = parse_text(at, &v.text, &v.len);
+    } else {
+        at = is_digit(*at) || *at == '-' ? parse_number(at, &v) : parse_word(at, &v);
+    }
+    v.span = p->out->n - self;
+    p->out->items[self] = v;
+    return at;
+}
+
+/* Parses a text that ends with a NUL, and changes it. *yes: it is JSON. */
+static tt_status parse(tt__parsed *out, char *text, bool *yes) {
+    parser p = {.out = out};
+    out->n = 0;
+    char *end = parse_value(&p, skip_blanks(text), NULL);
+    *yes = end && !*skip_blanks(end);
+    return p.no_memory ? tt__fail_memory(out->cap * sizeof *out->items) : TT_OK;
+}
+
+/* ---- Parts ------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *outer, *name, *path; /* outer "": the file's own object */
+    char bracket;
+} parts[TT__FILE_COUNT] = {{"", "results", "results", '['},
+                           {"", "cache", "cache", '{'},
+                           {"metadata", "problems", "metadata.problems", '['}};
+
+/* What matters where parts and members are told apart. */
+enum { PLAIN, QUOTE, BACKSLASH, OPEN, CLOSE, COMMA, END };
+static const unsigned char kinds[256] = {['"'] = QUOTE, ['\\'] = BACKSLASH, ['{'] = OPEN,  ['['] = OPEN,
+                                         ['}'] = CLOSE, [']'] = CLOSE,      [','] = COMMA, ['\0'] = END};
+
+/* A walk over the brackets of a text, piece by piece. */
+typedef struct scan {
+    tt__import *m;
+    size_t depth, part_depth;
+    char open[2];     /* the outermost brackets */
+    char keys[2][16]; /* the last texts in them, cut */
+    size_t n_key;
+    char *key;   /* one is being read */
+    bool inside; /* a text */
+    int escape;  /* so many characters of \u0000 have come */
+    bool ends;   /* a bracket too many was closed */
+    tt__file_part part;
+    size_t kept; /* of the piece, begins to be kept there */
+    size_t last; /* place and kind of the last character that is not blank */
+    unsigned char last_kind;
+} scan;
+
+static tt_status fail_nul(const scan *s, bool escaped, size_t at) {
+    return escaped
+               ? tt__fail(TT_E_INVALID, "%s: a text has a NUL character at offset %zu", s->m->path, at - 5)
+               : tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", s->m->path, at);
+}
+
+/* The part that begins with this bracket, or TT__FILE_COUNT. */
+static tt__file_part part_at(const scan *s, char bracket) {
+    tt__file_part p = 0;
+    const size_t depth = s->depth;
+    if (s->part < TT__FILE_COUNT || depth < 1 || depth > 2 || s->open[0] != '{' || s->open[depth - 1] != '{')
+        return TT__FILE_COUNT;
+    while (p < TT__FILE_COUNT &&
+           !(parts[p].bracket == bracket && strcmp(s->keys[depth - 1], parts[p].name) == 0 &&
+             (depth == 2 ? strcmp(s->keys[0], parts[p].outer) == 0 : !*parts[p].outer)))
+        p++;
+    return p < TT__FILE_COUNT && !s->m->parts[p].begin ? p : TT__FILE_COUNT;
+}
+
+static void open_bracket(scan *s, size_t at) {
+    tt__import *m = s->m;
+    const char bracket = m->window.text[at];
+    const tt__file_part begins = part_at(s, bracket);
+    if (s->depth < 2)
+        s->open[s->depth] = bracket;
+    s->depth++;
+    if (begins == TT__FILE_COUNT)
+        return;
+    s->part = begins;
+    s->part_depth = s->depth;
+    m->parts[begins].begin = m->base + at + 1;
+    tt__str_addn(&m->rest_text, m->window.text + s->kept, at + 1 - s->kept);
+}
+
+static void close_bracket(scan *s, size_t at) {
+    s->ends = s->ends || !s->depth;
+    s->depth -= s->depth > 0;
+    if (s->part == TT__FILE_COUNT || s->depth >= s->part_depth)
+        return;
+    s->m->parts[s->part].end = s->m->base + at;
+    s->part = TT__FILE_COUNT;
+    s->kept = at;
+}
+
+static void begin_text(scan *s) {
+    s->inside = true;
+    s->n_key = 0;
+    s->key = s->part == TT__FILE_COUNT && s->depth >= 1 && s->depth <= 2 ? s->keys[s->depth - 1] : NULL;
+}
+
+/* A character in a text. */
+static tt_status take_character(scan *s, size_t at) {
+    static const char nul[] = "u0000";
+    const char c = s->m->window.text[at];
+    if (s->escape && (s->escape == 1 || c == nul[s->escape - 1])) {
+        s->escape = c == nul[s->escape - 1] ? s->escape + 1 : 0;
+        return s->escape == sizeof nul ? fail_nul(s, true, s->m->base + at) : TT_OK;
+    }
+    s->escape = c == '\\';
+    s->inside = c != '"';
+    if (!c)
+        return fail_nul(s, false, s->m->base + at);
+    if (s->key && c == '"')
+        s->key[s->n_key] = '\0';
+    else if (s->key && s->n_key < sizeof *s->keys - 1)
+        s->key[s->n_key++] = c;
     return TT_OK;
 }
 
-static tt_status on_field(tt__import *m, void *user, const tt__member *v) {
-    (void)m;
-    return tt__reading_take(user, "", v);
+static tt_status scan_piece(scan *s) {
+    tt__import *m = s->m;
+    const char *text = m->window.text;
+    const size_t len = m->window.len;
+    s->kept = 0;
+    for (size_t at = 0; at < len; at++) {
+        if (!s->inside || !(s->escape || s->key))
+            while (at < len && !kinds[(unsigned char)text[at]])
+                at++;
+        if (at == len)
+            break;
+        const unsigned char kind = kinds[(unsigned char)text[at]];
+        if (s->inside)
+            TT_TRY(take_character(s, at));
+        else if (kind == QUOTE)
+            begin_text(s);
+        else if (kind == OPEN)
+            open_bracket(s, at);
+        else if (kind == CLOSE)
+            close_bracket(s, at);
+        else if (kind == END)
+            return fail_nul(s, false, m->base + at);
+    }
+    if (s->part == TT__FILE_COUNT)
+        tt__str_addn(&m->rest_text, text + s->kept, len - s->kept);
+    for (size_t at = len; at > 0; at--)
+        if (!strchr(" \t\r\n", text[at - 1])) {
+            s->last = m->base + at - 1;
+            s->last_kind = kinds[(unsigned char)text[at - 1]];
+            break;
+        }
+    return TT_OK;
 }
 
-tt_status tt__import_fields(tt__import *m, const tt__member *of, const tt__field *f, size_t n, void *object) {
-    tt__reading reading = {.fields = f, .n = n, .object = object};
-    TT_TRY(tt__import_walk(m, of, on_field, &reading));
-    return tt__reading_end(&reading);
+/* While Kernel Tuner runs, its cache file ends with a comma. */
+static void end_cache(scan *s) {
+    tt__import *m = s->m;
+    m->cut = !s->inside && s->part == TT__FILE_CACHE && s->depth == s->part_depth;
+    if (!m->cut)
+        return;
+    m->parts[TT__FILE_CACHE].end = m->end = s->last + (s->last_kind != COMMA);
+    tt__str_add(&m->rest_text, "}}");
+    s->depth = 0;
 }
 
-tt_status tt__import_walk_rest(tt__import *m, const char *where, tt__member_fn fn, void *user) {
-    tt__member all = {.key = NULL};
-    char sql[96];
-    if (*where)
-        TT_TRY(want(m, where, "object"));
-    snprintf(sql, sizeof sql, "SELECT json_extract(?1, '$%s%s')", *where ? "." : "", where);
-    TT_TRY(tt__import_ask(m, sql, &all.json));
-    if (!all.json)
-        return tt__fail_memory(m->rest.len);
-    all.len = sqlite3_column_bytes(m->asked, 0);
-    return tt__import_walk(m, &all, fn, user);
+static tt_status split(tt__import *m) {
+    scan s = {.m = m, .part = TT__FILE_COUNT};
+    bool yes = false;
+    size_t n, bytes;
+    TT_TRY(seek_to(m, 0));
+    do {
+        drop_before(m, m->window.len);
+        TT_TRY(read_more(m, &n));
+        TT_TRY(scan_piece(&s));
+    } while (n);
+    m->end = bytes = m->base;
+    end_cache(&s);
+    TT_TRY(tt__str_check(&m->rest_text));
+    if (m->rest_text.len && !s.depth && !s.ends && !s.inside)
+        TT_TRY(parse(&m->rest, m->rest_text.text, &yes));
+    return yes ? TT_OK
+               : tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
+                          bytes);
+}
+
+tt_status tt__import_open(tt__import *m) {
+    TT_TRY(open_bytes(m));
+    return split(m);
+}
+
+void tt__import_close(tt__import *m) {
+    close_bytes(m);
+    tt__str_free(&m->rest_text);
+    tt__str_free(&m->configs.names);
+    tt__str_free(&m->configs.name);
+    free(m->configs.slots);
+    free(m->rest.items);
+    free(m->part.items);
+}
+
+/* ---- Members of a part -------------------------------------------------------------------------------- */
+
+tt_status tt__import_object(tt__import *m, const tt__member *in, const char *name, const char *where,
+                            const tt__member **out) {
+    *out = tt__member_named(in, name);
+    return *out && *(*out)->type == 'o'
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "%s: %s is %s: expected an object, as `tune export` writes it",
+                          m->path, where, *out ? (*out)->type : "missing");
+}
+
+static const tt__member *find_part(const tt__import *m, tt__file_part part) {
+    const tt__member *in =
+        *parts[part].outer ? tt__member_named(m->rest.items, parts[part].outer) : m->rest.items;
+    return in ? tt__member_named(in, parts[part].name) : NULL;
+}
+
+tt_status tt__import_begin(tt__import *m, tt__file_part part) {
+    const tt__member *found = find_part(m, part);
+    const char *type = parts[part].bracket == '[' ? "array" : "object";
+    if (!found || strcmp(found->type, type) != 0)
+        return tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
+                        parts[part].path, found ? found->type : "missing", type);
+    m->walked = part;
+    m->n_members = 0;
+    m->more = true;
+    m->at = 0;
+    return go_to(m, m->parts[part].begin);
+}
+
+/* The end of a member, at the comma behind it, or `end`. */
+static size_t end_of_member(const char *text, size_t at, size_t end) {
+    bool inside = false;
+    for (size_t depth = 0; at < end; at++) {
+        const unsigned char kind = kinds[(unsigned char)text[at]];
+        if (!kind)
+            continue;
+        if (kind == QUOTE)
+            inside = !inside;
+        else if (inside)
+            at += kind == BACKSLASH;
+        else if (kind == COMMA && !depth)
+            return at;
+        else
+            depth = depth + (kind == OPEN) - (kind == CLOSE && depth);
+    }
+    return end;
+}
+
+/* Reads on until the window has the next member. */
+static tt_status find_end(tt__import *m, size_t *last) {
+    const size_t part_end = m->parts[m->walked].end;
+    for (;;) {
+        size_t n, end = part_end - m->base;
+        const bool whole = end <= m->window.len;
+        *last = end_of_member(m->window.text, m->at, whole ? end : m->window.len);
+        m->more = *last < (whole ? end : m->window.len);
+        if (whole || m->more)
+            return TT_OK;
+        drop_before(m, m->at);
+        m->at = 0;
+        TT_TRY(read_more(m, &n));
+        if (!n)
+            return fail_changed(m);
+    }
+}
+
+/* The value of a member of an object. Of what is no member all is returned, which is not JSON. */
+static char *skip_key(char *at) {
+    const char *key;
+    int len;
+    char *value = *at == '"' ? parse_text(at, &key, &len) : NULL;
+    value = value ? skip_blanks(value) : NULL;
+    return value && *value == ':' ? skip_blanks(value + 1) : at;
+}
+
+/* *any: there is a member. *yes: it is JSON. */
+static tt_status take_member(tt__import *m, bool *any, bool *yes) {
+    size_t last;
+    TT_TRY(find_end(m, &last));
+    m->window.text[last] = '\0';
+    char *at = skip_blanks(m->window.text + m->at);
+    m->at = last + 1;
+    *yes = false;
+    *any = m->more || m->n_members || *at;
+    if (!*any)
+        return TT_OK;
+    snprintf(m->place, sizeof m->place, "%s[%zu]", parts[m->walked].path, m->n_members++);
+    return parse(&m->part, parts[m->walked].bracket == '{' ? skip_key(at) : at, yes);
 }
 
 /* One measurement that is no number does not cost the others of hours. */
@@ -318,120 +662,89 @@ tt_status tt__import_leave_out(tt__import *m) {
     return TT_OK;
 }
 
-static tt_status take_member(tt__import *m, tt__member *v, tt__member_fn fn, void *user) {
-    tt_status status = TT_OK;
-    if (sqlite3_bind_text(m->member, 1, v->json, v->len, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_step(m->member) != SQLITE_ROW)
-        status = tt__import_sql_failed(m);
-    else if (!(v->type = tt__db_text(m->member, 0))) {
-        tt__fail(TT_E_INVALID, "%s: %s is not valid JSON", m->path, m->place);
-        status = m->cache ? tt__import_leave_out(m) : TT_E_INVALID;
-    } else
-        status = fn(m, user, v);
-    sqlite3_reset(m->member);
-    return status;
+bool tt__import_next(tt__import *m, const tt__member **out, tt_status *status) {
+    bool any = false, yes = false;
+    while (*status == TT_OK && m->more) {
+        *status = take_member(m, &any, &yes);
+        *out = m->part.items;
+        if (*status != TT_OK || !any || yes)
+            break;
+        *status = tt__fail(TT_E_INVALID, "%s: %s is not valid JSON", m->path, m->place);
+        if (m->cache)
+            *status = tt__import_leave_out(m);
+        any = false;
+    }
+    return *status == TT_OK && any;
 }
 
-tt_status tt__import_walk_part(tt__import *m, tt__file_part part, tt__member_fn fn, void *user) {
-    TT_TRY(want(m, tt__import_parts[part], parts[part].bracket == '[' ? "array" : "object"));
-    const char *at = m->text.text + m->parts[part].begin, *end = m->text.text + m->parts[part].end;
-    if (!m->member)
-        TT_TRY(tt__import_prepare(m, &m->member, "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) END"));
-    at = skip_blanks(at, end);
-    bool more = at < end;
-    for (int64_t i = 0; more; i++) {
-        const char *last = end_of_member(at, end),
-                   *value = parts[part].bracket == '{' ? skip_key(at, last) : at;
-        tt__member v = {.index = i, .json = value, .len = (int)(before_blanks(value, last) - value)};
-        snprintf(m->place, sizeof m->place, "%s[%lld]", tt__import_parts[part], (long long)i);
-        TT_TRY(take_member(m, &v, fn, user));
-        m->n_members = (size_t)i + 1;
-        more = last < end; /* a comma */
-        at = more ? skip_blanks(last + 1, end) : end;
-    }
+/* ---- Configurations, which many results share -------------------------------------------------- */
+
+typedef struct tt__known_config known_config;
+
+static known_config *find_slot(const tt__known_configs *k, uint64_t hash, const char *name) {
+    size_t at = hash & k->mask;
+    while (k->slots[at].name &&
+           (k->slots[at].hash != hash || strcmp(k->names.text + k->slots[at].name, name) != 0))
+        at = (at + 1) & k->mask;
+    return &k->slots[at];
+}
+
+/* Keeps half of the slots free. */
+static tt_status grow_configs(tt__known_configs *k) {
+    tt__known_configs more = *k;
+    if (k->slots && 2 * k->n <= k->mask)
+        return TT_OK;
+    more.mask = k->slots ? 2 * k->mask + 1 : 255;
+    more.slots = calloc(more.mask + 1, sizeof *more.slots);
+    if (!more.slots)
+        return tt__fail_memory((more.mask + 1) * sizeof *more.slots);
+    for (size_t i = 0; k->slots && i <= k->mask; i++)
+        if (k->slots[i].name)
+            *find_slot(&more, k->slots[i].hash, k->names.text + k->slots[i].name) = k->slots[i];
+    free(k->slots);
+    *k = more;
     return TT_OK;
 }
 
-/* ---- gzip -------------------------------------------------------------------------------------- */
-
-enum { UNPACKED_MAX = 1 << 29, GZIP = 16 + MAX_WBITS };
-
-static tt_status inflate_all(z_stream *z, tt__str *out, const char *path) {
-    unsigned char buffer[8192];
-    int rc = Z_OK;
-    while (rc == Z_OK) {
-        z->next_out = buffer;
-        z->avail_out = sizeof buffer;
-        rc = inflate(z, Z_NO_FLUSH);
-        tt__str_addn(out, buffer, sizeof buffer - z->avail_out);
-        TT_TRY(tt__str_check(out));
-        if (out->len > UNPACKED_MAX)
-            return tt__fail(TT_E_INVALID, "%s: more than %d bytes when unpacked: too large for a recording",
-                            path, UNPACKED_MAX);
-    }
-    if (rc == Z_MEM_ERROR)
-        return tt__fail_memory(0);
-    return rc == Z_STREAM_END
-               ? TT_OK
-               : tt__fail(TT_E_INVALID, "%s: gzip cannot unpack it (%s): is the file complete?", path,
-                          z->msg ? z->msg : "it ends too early");
+static tt_status check_new(const tt__import *m, const char *kernel, const char *config) {
+    tt_status status = tt__check_kernel(kernel);
+    if (status == TT_OK)
+        status = tt__check_config(config);
+    return status == TT_OK ? TT_OK : tt__fail_prefix(status, "%s: %s", m->path, m->place);
 }
 
-tt_status tt__import_unpack(tt__import *m) {
-    tt__str out = {0};
-    if (m->text.len < 2 || memcmp(m->text.text, "\x1f\x8b", 2) != 0)
-        return TT_OK;
-    z_stream z = {.next_in = (unsigned char *)m->text.text, .avail_in = (unsigned)m->text.len};
-    if (inflateInit2(&z, GZIP) != Z_OK)
-        return tt__fail_memory(0);
-    tt__str_add(&out, "");
-    tt_status status = inflate_all(&z, &out, m->path);
-    inflateEnd(&z);
-    tt__str_free(&m->text);
-    m->text = out;
-    return status;
+tt_status tt__import_config(tt__import *m, const char *kernel, const char *op, const tt__str *config,
+                            int64_t *id) {
+    tt__known_configs *k = &m->configs;
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    TT_TRY(grow_configs(k));
+    k->name.len = 0;
+    tt__str_add(&k->name, kernel);
+    tt__str_addn(&k->name, " ", 1);
+    tt__str_add(&k->name, op);
+    tt__str_addn(&k->name, " ", 1);
+    tt__str_addn(&k->name, tt__str_text(config), config->len);
+    TT_TRY(tt__str_check(&k->name));
+    for (size_t i = 0; i < k->name.len; i++)
+        hash = (hash ^ (unsigned char)k->name.text[i]) * UINT64_C(1099511628211);
+    known_config *slot = find_slot(k, hash, k->name.text);
+    if (!slot->name) {
+        const char *hash_of_text = tt__recording_hash(m->r, kernel);
+        int64_t known;
+        TT_TRY(check_new(m, kernel, tt__str_text(config)));
+        TT_TRY(tt__store_config(m->r->store, kernel, op, hash_of_text ? hash_of_text : "",
+                                tt__str_text(config), &known));
+        tt__str_addn(&k->names, "", 1);
+        *slot = (known_config){hash, k->names.len, known};
+        tt__str_addn(&k->names, k->name.text, k->name.len);
+        k->n++;
+        TT_TRY(tt__str_check(&k->names));
+    }
+    *id = slot->id;
+    return TT_OK;
 }
 
 /* ---- What it is -------------------------------------------------------------------------------- */
-
-/* Makes T4 of a cache's member (?1). It has parameters, whose names are ?2, and measurements, or a word if it
- * failed. */
-static const char entry_as_t4[] =
-    "WITH words (word, invalidity) AS (VALUES ('CompilationFailedConfig', 'compile'),"
-    "  ('RuntimeFailedConfig', 'runtime'), ('ErrorConfig', 'runtime'), ('InvalidConfig', 'constraints'))"
-    "SELECT json_object("
-    "   'configuration', (SELECT json_group_object(key, value) FROM json_each(?1)"
-    "     WHERE key IN (SELECT value FROM json_each(?2))),"
-    "   'invalidity', coalesce((SELECT invalidity FROM json_each(?1) AS e JOIN words ON word = e.value"
-    "     WHERE e.type = 'text' LIMIT 1), 'correct'),"
-    "   'times', json_object('compilation', coalesce(json_extract(?1, '$.compile_time'), 0),"
-    "     'runtimes', json(CASE json_type(?1, '$.times') WHEN 'array'"
-    "       THEN json_extract(?1, '$.times') ELSE '[]' END)),"
-    "   'measurements', json_array(json_object('name', 'time', 'value', json_extract(?1, '$.time'))))";
-
-static tt_status begin_cache(tt__import *m) {
-    const char *names;
-    TT_TRY(tt__import_ask(m,
-                          "SELECT CASE json_type(?1, '$.tune_params_keys') WHEN 'array'"
-                          " THEN json_extract(?1, '$.tune_params_keys') ELSE '[]' END",
-                          &names));
-    tt__str_add(&m->names, names ? names : "");
-    m->cache = true;
-    m->ms_per_unit = 1;
-    TT_TRY(tt__str_check(&m->names));
-    return tt__import_prepare(m, &m->entry, entry_as_t4);
-}
-
-tt_status tt__import_convert(tt__import *m, const tt__member *v, tt__member *out) {
-    sqlite3_reset(m->entry);
-    if (sqlite3_bind_text(m->entry, 1, v->json, v->len, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_bind_text(m->entry, 2, m->names.text, (int)m->names.len, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_step(m->entry) != SQLITE_ROW)
-        return tt__import_sql_failed(m);
-    *out = (tt__member){.index = v->index, .type = "object", .json = tt__db_text(m->entry, 0)};
-    out->len = sqlite3_column_bytes(m->entry, 0);
-    return out->json ? TT_OK : tt__fail_memory(0);
-}
 
 double tt__import_unit_ms(const char *unit) {
     static const struct {
@@ -447,15 +760,16 @@ double tt__import_unit_ms(const char *unit) {
 }
 
 static tt_status read_unit(tt__import *m) {
-    const char *unit;
-    TT_TRY(tt__import_ask(m, "SELECT json_extract(?1, '$.metadata.timeunit')", &unit));
-    m->ms_per_unit = unit ? tt__import_unit_ms(unit) : 1;
+    const tt__member *metadata = tt__member_named(m->rest.items, "metadata");
+    const tt__member *unit = metadata ? tt__member_named(metadata, "timeunit") : NULL;
+    const bool given = unit && strcmp(unit->type, "null") != 0;
+    m->ms_per_unit = given ? tt__import_unit_ms(unit->text) : 1;
     return m->ms_per_unit > 0
                ? TT_OK
                : tt__fail(TT_E_INVALID,
                           "%s: metadata.timeunit is \"%.40s\": expected seconds, milliseconds, "
                           "microseconds or nanoseconds",
-                          m->path, unit);
+                          m->path, unit->text);
 }
 
 static tt_status fail_stranger(const tt__import *m, bool ktt) {
@@ -470,40 +784,31 @@ static tt_status fail_stranger(const tt__import *m, bool ktt) {
 }
 
 tt_status tt__import_tell(tt__import *m) {
-    const char *found;
-    TT_TRY(tt__import_ask(m,
-                          "SELECT CASE WHEN json_type(?1, '$.metadata.format') IS NOT NULL THEN 'ours'"
-                          " WHEN json_type(?1, '$.results') IS NOT NULL THEN 't4'"
-                          " WHEN json_type(?1, '$.cache') = 'object' THEN 'cache'"
-                          " WHEN json_type(?1, '$.Results') IS NOT NULL THEN 'ktt' ELSE '' END",
-                          &found));
-    if (!found)
-        return tt__fail_memory(0);
-    bool cache = strcmp(found, "cache") == 0;
-    if (strcmp(found, "ours") == 0) {
+    const tt__member *all = m->rest.items, *metadata = tt__member_named(all, "metadata");
+    const tt__member *cache = find_part(m, TT__FILE_CACHE);
+    if (metadata && tt__member_named(metadata, "format")) {
         m->foreign = NULL;
         return TT_OK;
     }
-    if (!cache && strcmp(found, "t4") != 0)
-        return fail_stranger(m, *found != '\0');
+    m->cache = !find_part(m, TT__FILE_RESULTS);
+    if (m->cache && !(cache && *cache->type == 'o'))
+        return fail_stranger(m, tt__member_named(all, "Results"));
     if (!m->foreign || m->foreign->missing)
         return tt__fail(
             TT_E_INVALID, "%s: %s, which does not say %sthe kernel and the problem: %s", m->path,
-            cache ? "a cache file of Kernel Tuner" : "T4 of another tuner", cache ? "" : "the GPU, ",
+            m->cache ? "a cache file of Kernel Tuner" : "T4 of another tuner", m->cache ? "" : "the GPU, ",
             m->foreign ? m->foreign->missing : "\"tune import\" takes it with --gpu and --kernel");
-    return cache ? begin_cache(m) : read_unit(m);
+    m->ms_per_unit = 1;
+    return m->cache ? TT_OK : read_unit(m);
 }
 
 tt_status tt__import_foreign_gpu(tt__import *m) {
-    const char *device, *slash = strrchr(m->path, '/');
+    const char *slash = strrchr(m->path, '/');
+    const tt__member *named = tt__member_named(m->rest.items, m->cache ? "device_name" : "device");
+    const char *device = named && strcmp(named->type, "text") == 0 ? named->text : NULL;
     tt__gpu *gpu = &m->r->gpu;
     char text[TT__GPU_TEXT_MAX];
     *gpu = m->foreign->gpu;
-    TT_TRY(tt__import_ask(m,
-                          m->cache ? "SELECT CASE json_type(?1, '$.device_name') WHEN 'text'"
-                                     " THEN json_extract(?1, '$.device_name') END"
-                                   : "SELECT json_extract(?1, '$.device')",
-                          &device));
     if (!*gpu->name)
         tt__gpu_set_text(gpu, device && *device ? device : slash ? slash + 1 : m->path);
     else if (device && !tt__has_letters(device, tt__gpu_text(text, gpu)) && !tt__has_letters(text, device))

@@ -121,31 +121,62 @@ static tt_status take_config(merge *m, sqlite3_stmt *row) {
 
 /* ---- Trials and winners ------------------------------------------------------------------------ */
 
-static tt_status take_trial(merge *m, sqlite3_stmt *row) {
-    enum { REASON = 5, PROBLEM = TT__TRIAL_COL_COUNT, STAGE, CONFIG, RUN, AT_MS };
+typedef struct trials {
+    merge *m;
+    sqlite3_stmt *row;
+    int64_t n, rest[5]; /* rest: problem, stage, configuration, run, time */
     tt__trial trial;
-    sqlite3_stmt *put;
-    bool none;
-    int64_t problem = map_get(&m->problems, row, PROBLEM), config = map_get(&m->configs, row, CONFIG);
-    int64_t run = map_get(&m->runs, row, RUN), stage = sqlite3_column_int64(row, STAGE);
-    if (run < 0 && m->opts->gpu_id)
+} trials;
+
+static tt_status check_trial(trials *t) {
+    enum { PROBLEM = TT__TRIAL_COL_COUNT, STAGE, CONFIG, RUN, AT_MS };
+    merge *m = t->m;
+    const int64_t rest[] = {map_get(&m->problems, t->row, PROBLEM), sqlite3_column_int64(t->row, STAGE),
+                            map_get(&m->configs, t->row, CONFIG), map_get(&m->runs, t->row, RUN),
+                            sqlite3_column_int64(t->row, AT_MS)};
+    memcpy(t->rest, rest, sizeof rest);
+    if (rest[3] < 0 && m->opts->gpu_id)
         return TT_OK; /* belongs to another GPU */
-    TT_TRY(tt__trial_read(m->from, row, &trial));
-    TT_TRY(tt__trial_check(&trial));
-    if (problem < 0 || config < 0 || run < 0 || (stage != 0 && stage != 1))
-        return tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
-    TT_TRY(tt__db_stmt(m->to, &put, TT__SQL_MERGE_TRIAL_PUT, ""));
-    for (int i = 0; i < TT__TRIAL_COL_COUNT; i++)
-        sqlite3_bind_value(put, i + 1, sqlite3_column_value(row, i));
-    if (*trial.reason) /* reading cleaned the reason */
-        sqlite3_bind_text(put, REASON + 1, trial.reason, -1, SQLITE_STATIC);
-    const int64_t rest[] = {problem, stage, config, run, sqlite3_column_int64(row, AT_MS)};
-    for (int i = 0; i < 5; i++)
-        sqlite3_bind_int64(put, TT__TRIAL_COL_COUNT + 1 + i, rest[i]);
-    tt_status status = tt__db_step(m->to, put, &none);
+    TT_TRY(tt__trial_read(m->from, t->row, &t->trial));
+    TT_TRY(tt__trial_check(&t->trial));
+    return rest[0] >= 0 && rest[2] >= 0 && rest[3] >= 0 && (rest[1] == 0 || rest[1] == 1)
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "refers to a problem, configuration or run that is not there");
+}
+
+static tt_status next_trial(void *user, bool *more) {
+    trials *t = user;
+    tt_status status = TT_OK;
+    do {
+        *more = tt__db_next(t->m->from, t->row, &status);
+        t->n += *more;
+        if (*more && (status = check_trial(t)) == TT_E_INVALID)
+            tt__fail_prefix(status, "%s: trial %lld", tt__store_path(t->m->from), (long long)t->n);
+    } while (status == TT_OK && *more && t->rest[3] < 0);
+    return status;
+}
+
+static void put_trial(void *user, sqlite3_context *out, int at) {
+    enum { REASON = 5 };
+    const trials *t = user;
+    if (at >= TT__TRIAL_COL_COUNT)
+        sqlite3_result_int64(out, t->rest[at - TT__TRIAL_COL_COUNT]);
+    else if (at == REASON && *t->trial.reason) /* reading cleaned it */
+        sqlite3_result_text(out, t->trial.reason, -1, SQLITE_STATIC);
+    else
+        sqlite3_result_value(out, sqlite3_column_value(t->row, at));
+}
+
+static tt_status take_trials(merge *m) {
+    trials t = {.m = m};
+    tt__pull pull = {.next = next_trial, .column = put_trial, .user = &t};
+    TT_TRY(m->opts->locked ? tt__db_stmt(m->from, &t.row, TT__SQL_LOCK_TRIALS, "it", m->opts->gpu_id,
+                                         m->opts->problem_ids)
+                           : tt__db_stmt(m->from, &t.row, TT__SQL_MERGE_TRIALS, ""));
+    tt_status status = tt__db_pull(m->to, TT__SQL_MERGE_TRIAL_PUT, &pull, "");
     if (status == TT_OK)
         m->report->trials += sqlite3_changes(m->to->db);
-    tt__db_done(put);
+    tt__db_done(t.row);
     return status;
 }
 
@@ -303,7 +334,7 @@ static tt_status merge_all(merge *m) {
         qsort(m->runs.pairs, m->runs.n, sizeof *m->runs.pairs, by_from);
     TT_TRY(each(m, locked ? TT__SQL_LOCK_PROBLEMS : TT__SQL_MERGE_PROBLEMS, "problem", take_problem));
     TT_TRY(each(m, locked ? TT__SQL_LOCK_CONFIGS : TT__SQL_MERGE_CONFIGS, "configuration", take_config));
-    TT_TRY(each(m, locked ? TT__SQL_LOCK_TRIALS : TT__SQL_MERGE_TRIALS, "trial", take_trial));
+    TT_TRY(take_trials(m));
     TT_TRY(each(m, locked ? TT__SQL_LOCK_WINNERS : TT__SQL_MERGE_WINNERS, "winner", take_winner));
     TT_TRY(each(m, TT__SQL_MERGE_PEAKS, "peak", take_peaks));
     if (!m->opts->problem_ids)

@@ -1,7 +1,6 @@
 /*
- * Recordings. A file is read into a store in memory, which then has a statement for each question. SQLite's
- * JSON functions take the file apart, and tables of fields say what it must have. An error names its place in
- * the file.
+ * Recordings. A file is read into a store in memory, which then has a statement for each question. Tables of
+ * fields say what it must have. An error names its place in the file.
  */
 #include "db/exchange/recording.h"
 
@@ -110,10 +109,10 @@ static tt_status at_place(tt__import *m, tt_status status) {
 static tt_status take_text(const tt__member *v, char *out, size_t size) {
     if (strcmp(v->type, "text") != 0)
         return tt__fail(TT_E_INVALID, "%s is %s: expected a text", v->key, v->type);
-    if (!v->len || (size_t)v->len >= size || strlen(v->json) != (size_t)v->len)
+    if (!v->len || (size_t)v->len >= size || strlen(v->text) != (size_t)v->len)
         return tt__fail(TT_E_INVALID, "%s has %d bytes: expected 1 to %zu, and no NUL", v->key, v->len,
                         size - 1);
-    tt__copy(out, size, v->json);
+    tt__copy(out, size, v->text);
     return TT_OK;
 }
 
@@ -133,32 +132,32 @@ static tt_status read_setting(const tt__member *v, tt__problem *p) {
                         sizeof s->name);
     tt__copy(s->name, sizeof s->name, v->key);
     if (strcmp(v->type, "text") == 0) {
-        s->type = tt__type_named(v->json, (size_t)v->len);
+        s->type = tt__type_named(v->text, (size_t)v->len);
         return s->type != TT__TYPE_NONE
                    ? TT_OK
                    : tt__fail(TT_E_INVALID, "%s is \"%.40s\": there is no such element type", v->key,
-                              v->json);
+                              v->text);
     }
     if (strcmp(v->type, "integer") != 0)
         return tt__fail(TT_E_INVALID, "%s is %s: expected an integer or an element type", v->key, v->type);
     if (!(v->number >= TT__NUMBER_LEAST && v->number <= T44))
-        return tt__fail(TT_E_INVALID, "%s is %.40s: expected -1 to 2^44", v->key, v->json);
+        return tt__fail(TT_E_INVALID, "%s is %.40s: expected -1 to 2^44", v->key, v->text);
     s->number = (int64_t)v->number;
     return TT_OK;
 }
 
+static bool is_number(const tt__member *v) {
+    return strcmp(v->type, "real") == 0 || strcmp(v->type, "integer") == 0;
+}
+
 static tt_status read_moved(const tt__member *v, tt__problem *p) {
-    if (strcmp(v->type, "integer") != 0 && strcmp(v->type, "real") != 0)
+    if (!is_number(v))
         return tt__fail(TT_E_INVALID, "moved_bytes is %s: expected a number", v->type);
     p->moved_bytes = v->number;
     return TT_OK;
 }
 
-static tt_status on_member(tt__import *m, void *user, const tt__member *v) {
-    tt__problem *p = user;
-    (void)m;
-    if (!v->key)
-        return tt__fail_memory(0);
+static tt_status read_member(const tt__member *v, tt__problem *p) {
     if (strcmp(v->key, "op") == 0)
         return take_text(v, p->op, sizeof p->op);
     if (strcmp(v->key, "text") == 0)
@@ -174,11 +173,10 @@ static tt_status on_member(tt__import *m, void *user, const tt__member *v) {
     return read_setting(v, p);
 }
 
-static tt_status read_flat(tt__import *m, const tt__member *v, tt__problem *out) {
-    tt_status status = tt__import_walk(m, v, on_member, out);
-    if (status == TT_OK && !*out->op)
-        status = tt__fail(TT_E_INVALID, "op is missing");
-    return status;
+static tt_status read_flat(const tt__member *of, tt__problem *out) {
+    for (const tt__member *v = tt__member_first(of); v; v = tt__member_next(of, v))
+        TT_TRY(read_member(v, out));
+    return *out->op ? TT_OK : tt__fail(TT_E_INVALID, "op is missing");
 }
 
 /* ---- Problems in format 1: a matrix, and a text `op` that may say something else ------------- */
@@ -275,7 +273,7 @@ static tt_status from_variables(char *text, tt__problem *out) {
 
 static tt_status read_matrix(tt__import *m, const tt__member *v, tt__problem *out) {
     matrix x = {0};
-    TT_TRY(tt__import_fields(m, v, matrix_fields, TT__COUNT(matrix_fields), &x));
+    TT_TRY(tt__fields_read_json(v, "", matrix_fields, TT__COUNT(matrix_fields), &x));
     x.batch += !x.batch;
     out->warm = cut_suffix(x.op, "/warm");
     char *variables = strchr(x.op, '/');
@@ -296,7 +294,7 @@ static tt_status read_problem(tt__import *m, const tt__member *v, tt__problem *o
     *out = (tt__problem){0};
     if (strcmp(v->type, "object") != 0)
         return tt__fail(TT_E_INVALID, "is %s: expected an object", v->type);
-    TT_TRY(m->format == 1 ? read_matrix(m, v, out) : read_flat(m, v, out));
+    TT_TRY(m->format == 1 ? read_matrix(m, v, out) : read_flat(v, out));
     return tt__check_problem(out);
 }
 
@@ -312,23 +310,11 @@ static const tt__field head_fields[] = {
     TT__FIELD_NUM_OF(head, format, "metadata.format", TT__FIELD_INT, 1, 1e6, false),
 };
 
-static tt_status on_head(tt__import *m, void *user, const tt__member *v) {
-    (void)m;
-    return tt__reading_take(user, "", v);
-}
-
-static tt_status on_format(tt__import *m, void *user, const tt__member *v) {
-    (void)m;
-    return tt__reading_take(user, "metadata.", v);
-}
-
-static tt_status read_head(tt__import *m) {
+static tt_status read_head(tt__import *m, const tt__member *metadata) {
     head h = {0};
-    tt__reading reading = {head_fields, TT__COUNT(head_fields), &h, 0};
     tt__copy(m->place, sizeof m->place, "not a recording that `tune export` wrote");
-    TT_TRY(at_place(m, tt__import_walk_rest(m, "", on_head, &reading)));
-    TT_TRY(at_place(m, tt__import_walk_rest(m, "metadata", on_format, &reading)));
-    TT_TRY(at_place(m, tt__reading_end(&reading)));
+    TT_TRY(at_place(m, tt__fields_read_json(m->rest.items, "", head_fields, 1, &h)));
+    TT_TRY(at_place(m, tt__fields_read_json(metadata, "metadata.", head_fields + 1, 1, &h)));
     if (strncmp(h.schema_version, "1.", 2) != 0)
         return tt__fail(TT_E_INVALID, "%s: schema_version is %s: this tiletune reads T4 1.x", m->path,
                         h.schema_version);
@@ -342,48 +328,35 @@ static tt_status read_head(tt__import *m) {
 
 /* Reads when the recording was made, which is the date of its trials. Without a valid date, that of
  * the file is taken. */
-static tt_status read_date(tt__import *m, const tt__member *v) {
-    sqlite3_stmt *stmt = NULL;
-    TT_TRY(tt__import_prepare(m, &stmt, "SELECT CAST(strftime('%s', ?1) AS INTEGER) * 1000"));
-    if (sqlite3_bind_text(stmt, 1, v->json, v->len, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(stmt) == SQLITE_ROW)
-        m->date_ms = sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
-    return TT_OK;
+static tt_status read_date(tt__import *m, const tt__member *metadata) {
+    const tt__member *v = tt__member_named(metadata, "date");
+    return v && strcmp(v->type, "text") == 0
+               ? tt__db_int(m->r->store, &m->date_ms, 0, TT__SQL_RECORDED_DATE, "t", v->text)
+               : TT_OK;
 }
 
-static tt_status on_metadata(tt__import *m, void *user, const tt__member *v) {
-    (void)user;
-    if (v->key && strcmp(v->key, "date") == 0 && strcmp(v->type, "text") == 0)
-        return read_date(m, v);
-    if (v->key && strcmp(v->key, "rules") == 0) {
-        if (strcmp(v->type, "array") != 0)
-            return tt__fail(TT_E_INVALID, "%s: metadata.rules is %s: expected an array", m->path, v->type);
-        tt__str_addn(&m->rules, v->json, (size_t)v->len);
-        return tt__str_check(&m->rules);
-    }
-    bool gpu = v->key && strcmp(v->key, "gpu") == 0, env = v->key && strcmp(v->key, "environment") == 0;
-    if (!gpu && !env)
+/* Reads the object of this name, if it is there. */
+static tt_status read_object(tt__import *m, const tt__member *metadata, const char *name, const tt__field *f,
+                             size_t n, void *object) {
+    const tt__member *v = tt__member_named(metadata, name);
+    if (!v)
         return TT_OK;
-    snprintf(m->place, sizeof m->place, "metadata.%s", v->key);
+    snprintf(m->place, sizeof m->place, "metadata.%s", name);
     if (strcmp(v->type, "object") != 0)
         return at_place(m, tt__fail(TT_E_INVALID, "is %s: expected an object", v->type));
-    if (gpu)
-        return at_place(m, tt__import_fields(m, v, tt__gpu_fields, TT__GPU_FIELDS, &m->r->gpu));
-    return at_place(m, tt__import_fields(m, v, tt__env_fields, TT__ENV_FIELDS, &m->r->env));
+    return at_place(m, tt__fields_read_json(v, "", f, n, object));
 }
 
-static tt_status on_kernel(tt__import *m, void *user, const tt__member *v) {
-    (void)user;
+static tt_status read_kernel(tt__import *m, const tt__member *v) {
     TT_TRY(TT__GROW(m->r->kernels, m->r->n_kernels));
     tt__recorded_kernel *k = &m->r->kernels[m->r->n_kernels];
-    if (!v->key || strlen(v->key) >= sizeof k->kernel || strcmp(v->type, "text") != 0 ||
+    if (strlen(v->key) >= sizeof k->kernel || strcmp(v->type, "text") != 0 ||
         (size_t)v->len >= sizeof k->hash)
         return tt__fail(TT_E_INVALID,
                         "%s: metadata.kernels: \"%.80s\" is not a kernel name with the hash of its text",
-                        m->path, v->key ? v->key : "");
+                        m->path, v->key);
     tt__copy(k->kernel, sizeof k->kernel, v->key);
-    tt__copy(k->hash, sizeof k->hash, v->json);
+    tt__copy(k->hash, sizeof k->hash, v->text);
     m->r->n_kernels++;
     return TT_OK;
 }
@@ -396,28 +369,38 @@ static tt_status add_problem(tt__import *m, const tt__problem *p) {
     return TT_OK;
 }
 
-static tt_status on_problem(tt__import *m, void *user, const tt__member *v) {
-    (void)user;
+static tt_status read_problems(tt__import *m) {
+    const tt__member *v;
     tt__problem p;
-    TT_TRY(at_place(m, read_problem(m, v, &p)));
-    return add_problem(m, &p);
+    tt_status status = tt__import_begin(m, TT__FILE_PROBLEMS);
+    while (tt__import_next(m, &v, &status)) {
+        status = at_place(m, read_problem(m, v, &p));
+        if (status == TT_OK)
+            status = add_problem(m, &p);
+    }
+    return status;
 }
 
-static tt_status on_rule(tt__import *m, void *user, const tt__member *v) {
-    const int64_t *gpu_id = user;
+static tt_status read_rule(tt__import *m, const tt__member *v, int64_t gpu_id, int at) {
     tt__tuning_rule *rule;
-    snprintf(m->place, sizeof m->place, "metadata.rules[%lld]", (long long)v->index);
+    snprintf(m->place, sizeof m->place, "metadata.rules[%d]", at);
     if (strcmp(v->type, "text") != 0)
         return at_place(m, tt__fail(TT_E_INVALID, "is %s: expected a text", v->type));
-    TT_TRY(at_place(m, tt__rule_read(&rule, v->json)));
-    tt_status status = tt__store_rule_put(m->r->store, *gpu_id, rule, m->date_ms);
+    TT_TRY(at_place(m, tt__rule_read(&rule, v->text)));
+    tt_status status = tt__store_rule_put(m->r->store, gpu_id, rule, m->date_ms);
     tt__rule_free(&rule);
     return status;
 }
 
 static tt_status read_rules(tt__import *m, int64_t gpu_id) {
-    const tt__member rules = {.type = "array", .json = m->rules.text, .len = (int)m->rules.len};
-    return m->rules.len ? tt__import_walk(m, &rules, on_rule, &gpu_id) : TT_OK;
+    const tt__member *metadata = tt__member_named(m->rest.items, "metadata");
+    const tt__member *rules = metadata ? tt__member_named(metadata, "rules") : NULL;
+    int at = 0;
+    if (m->foreign || !rules)
+        return TT_OK;
+    for (const tt__member *v = tt__member_first(rules); v; v = tt__member_next(rules, v))
+        TT_TRY(read_rule(m, v, gpu_id, at++));
+    return TT_OK;
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
@@ -425,11 +408,10 @@ static tt_status read_rules(tt__import *m, int64_t gpu_id) {
 typedef struct result {
     char kernel[TT__NAME_MAX], stage[8], invalidity[16], status[24], timestamp[32], bits[TT__BITS_TEXT_MAX];
     int problem;
-    tt__reading reading; /* of these, and the trial */
-    bool bad_time;       /* it has no time that could be one */
+    bool bad_time; /* it has no time that could be one */
     tt__trial trial;
     tt__str config;
-    tt__member configuration, times, runtimes, measurements, correctness; /* of the file */
+    int64_t config_id;
 } result;
 
 #define TIME_MAX_MS 1e9
@@ -454,136 +436,96 @@ static const tt__field foreign_fields[] = {
     TT__FIELD_NUM_OF(result, trial.compile_ms, "times.compilation", TT__FIELD_F64, 0, TIME_MAX_MS, true),
 };
 
-static bool is_number(const tt__member *v) {
-    return strcmp(v->type, "real") == 0 || strcmp(v->type, "integer") == 0;
-}
-
-static tt_status on_parameter(tt__import *m, void *user, const tt__member *v) {
-    result *r = user;
-    bool flag = strcmp(v->type, "true") == 0 || strcmp(v->type, "false") == 0; /* their value is 1 or 0 */
+static tt_status read_parameter(const tt__import *m, result *r, const tt__member *v) {
+    const bool flag = strcmp(v->type, "true") == 0 || strcmp(v->type, "false") == 0; /* 1 or 0 */
     if (strcmp(v->type, "integer") != 0 && strcmp(v->type, "text") != 0 &&
         !(m->foreign && (flag || strcmp(v->type, "real") == 0)))
         return tt__fail(TT_E_INVALID, "configuration.%.80s is %s: expected an integer or a text", v->key,
                         v->type);
-    tt__str_add(&r->config, r->config.len ? " " : "");
+    tt__str_addn(&r->config, " ", r->config.len > 0);
     tt__str_add(&r->config, v->key);
-    tt__str_add(&r->config, "=");
+    tt__str_addn(&r->config, "=", 1);
     if (m->foreign && fabs(v->number) < 1e15 && v->number == trunc(v->number) && is_number(v))
         tt__str_addf(&r->config, "%.0f", v->number); /* to Python, 32.0 is 32 */
     else
-        tt__str_add(&r->config, v->json);
+        tt__str_addn(&r->config, v->text, (size_t)v->len);
     return TT_OK;
 }
 
-static tt_status on_runtime(tt__import *m, void *user, const tt__member *v) {
-    tt__trial *t = &((result *)user)->trial;
-    if (m->foreign && t->n_samples == TT__SAMPLES_MAX) /* the first ones will do */
-        return TT_OK;
-    const double ms = v->number * (m->foreign ? m->ms_per_unit : 1);
-    ((result *)user)->bad_time = !is_number(v) || !(ms >= 0 && ms <= TIME_MAX_MS);
-    if (((result *)user)->bad_time)
-        return tt__fail(TT_E_INVALID, "times.runtimes[%lld] is %.40s: expected milliseconds, 0 to %g",
-                        (long long)v->index, is_number(v) ? v->json : v->type, TIME_MAX_MS);
-    if (t->n_samples == TT__SAMPLES_MAX)
-        return tt__fail(TT_E_INVALID, "times.runtimes has more than %d members", TT__SAMPLES_MAX);
-    t->samples_us[t->n_samples++] = (float)(ms * 1e3);
-    return TT_OK;
-}
-
-/* A member of measurements: its name, its value, and its unit. */
-typedef struct measurement {
-    bool named, time, regs;
-    const char *type; /* of the value; NULL: it has none */
-    double number;
-    char text[48], unit[24];
-} measurement;
-
-static tt_status on_measured(tt__import *m, void *user, const tt__member *v) {
-    measurement *x = user;
-    (void)m;
-    if (strcmp(v->key, "name") == 0 && !x->named) {
-        x->named = true;
-        x->time = strcmp(v->type, "text") == 0 && strcmp(v->json, "time") == 0;
-        x->regs = strcmp(v->type, "text") == 0 && strcmp(v->json, "registers") == 0;
-    } else if (strcmp(v->key, "value") == 0 && !x->type) {
-        x->type = v->type;
-        x->number = v->number;
-        snprintf(x->text, sizeof x->text, "%.40s", is_number(v) ? v->json : v->type);
-    } else if (strcmp(v->key, "unit") == 0 && strcmp(v->type, "text") == 0) {
-        tt__copy(x->unit, sizeof x->unit, v->json);
+static tt_status read_runtimes(const tt__import *m, result *r, const tt__member *of) {
+    tt__trial *t = &r->trial;
+    int at = 0;
+    for (const tt__member *v = tt__member_first(of); v; v = tt__member_next(of, v), at++) {
+        if (m->foreign && t->n_samples == TT__SAMPLES_MAX) /* the first ones will do */
+            return TT_OK;
+        const double ms = v->number * (m->foreign ? m->ms_per_unit : 1);
+        if ((r->bad_time = !is_number(v) || !(ms >= 0 && ms <= TIME_MAX_MS)))
+            return tt__fail(TT_E_INVALID, "times.runtimes[%d] is %.40s: expected milliseconds, 0 to %g", at,
+                            is_number(v) ? v->text : v->type, TIME_MAX_MS);
+        if (t->n_samples == TT__SAMPLES_MAX)
+            return tt__fail(TT_E_INVALID, "times.runtimes has more than %d members", TT__SAMPLES_MAX);
+        t->samples_us[t->n_samples++] = (float)(ms * 1e3);
     }
     return TT_OK;
 }
 
 /* A time has the unit that it says, else that of the file. */
-static tt_status find_unit(const tt__import *m, const measurement *x, double *ms) {
-    *ms = !x->time ? 1 : m->foreign ? m->ms_per_unit : 1;
-    if (!x->time || !*x->unit)
+static tt_status find_unit(const tt__import *m, const tt__member *unit, double *ms) {
+    *ms = m->foreign ? m->ms_per_unit : 1;
+    if (!unit || strcmp(unit->type, "text") != 0 || !*unit->text)
         return TT_OK;
-    const double said_ms = tt__import_unit_ms(x->unit);
+    const double said_ms = tt__import_unit_ms(unit->text);
     if (!(said_ms > 0) || (!m->foreign && said_ms != 1))
-        return tt__fail(TT_E_INVALID, "measurements: the unit of time is \"%s\": expected %s", x->unit,
+        return tt__fail(TT_E_INVALID, "measurements: the unit of time is \"%.23s\": expected %s", unit->text,
                         m->foreign ? "s, ms, us or ns" : "ms");
     *ms = said_ms;
     return TT_OK;
 }
 
-static tt_status on_measurement(tt__import *m, void *user, const tt__member *v) {
-    tt__trial *t = &((result *)user)->trial;
-    measurement x = {.text = "missing"};
-    if (strcmp(v->type, "object") != 0)
+/* Of a time or a number of registers. A failed trial of another tuner has a word there. */
+static tt_status read_measured(const tt__import *m, result *r, bool time, const tt__member *v,
+                               double unit_ms) {
+    static const tt__member missing = {.type = "missing", .text = ""};
+    v = v ? v : &missing;
+    const double most = time ? TIME_MAX_MS : 1e6, value = v->number * unit_ms;
+    const bool number = is_number(v);
+    if (m->foreign && !number && (r->trial.status != TT__TRIAL_OK || strcmp(v->type, "null") == 0))
         return TT_OK;
-    TT_TRY(tt__import_walk(m, v, on_measured, &x));
-    const char *type = x.type ? x.type : "missing";
-    double unit_ms;
-    TT_TRY(find_unit(m, &x, &unit_ms));
-    const double most = x.time ? TIME_MAX_MS : 1e6, value = x.number * unit_ms;
-    const bool number = strcmp(type, "real") == 0 || strcmp(type, "integer") == 0;
-    bool none = m->foreign && (t->status != TT__TRIAL_OK || strcmp(type, "null") == 0);
-    if ((!x.time && !x.regs) || (none && !number)) /* a failed trial has a word there */
-        return TT_OK;
-    ((result *)user)->bad_time = x.time && (!number || !(value >= 0 && value <= most));
+    r->bad_time = time && (!number || !(value >= 0 && value <= most));
     if (!number || !(value >= 0 && value <= most))
-        return tt__fail(TT_E_INVALID, "measurements: %s is %s: expected a number from 0 to %g",
-                        x.time ? "time" : "registers", x.text, most);
-    if (x.time)
-        t->time_us = value * 1e3;
+        return tt__fail(TT_E_INVALID, "measurements: %s is %.40s: expected a number from 0 to %g",
+                        time ? "time" : "registers", number ? v->text : v->type, most);
+    if (time)
+        r->trial.time_us = value * 1e3;
     else
-        t->regs = (int)value;
+        r->trial.regs = (int)value;
     return TT_OK;
 }
 
-/* The first of each name counts. */
-static void keep(tt__member *out, const tt__member *v, const char *name) {
-    if (!out->type && strcmp(v->key, name) == 0)
-        *out = *v;
-}
-
-static tt_status on_top(tt__import *m, void *user, const tt__member *v) {
-    result *r = user;
-    (void)m;
-    TT_TRY(tt__reading_take(&r->reading, "", v));
-    keep(&r->configuration, v, "configuration");
-    keep(&r->times, v, "times");
-    keep(&r->measurements, v, "measurements");
-    keep(&r->correctness, v, "correctness");
+static tt_status read_measurements(const tt__import *m, result *r, const tt__member *of) {
+    for (const tt__member *v = tt__member_first(of); v; v = tt__member_next(of, v)) {
+        const tt__member *name = tt__member_named(v, "name");
+        const bool text = name && strcmp(name->type, "text") == 0;
+        const bool time = text && strcmp(name->text, "time") == 0;
+        double unit_ms = 1;
+        if (!time && !(text && strcmp(name->text, "registers") == 0))
+            continue;
+        if (time)
+            TT_TRY(find_unit(m, tt__member_named(v, "unit"), &unit_ms));
+        TT_TRY(read_measured(m, r, time, tt__member_named(v, "value"), unit_ms));
+    }
     return TT_OK;
 }
 
-static tt_status on_time(tt__import *m, void *user, const tt__member *v) {
-    result *r = user;
-    (void)m;
-    keep(&r->runtimes, v, "runtimes");
-    return tt__reading_take(&r->reading, "times.", v);
-}
-
-static tt_status walk_member(tt__import *m, const tt__member *of, const char *name, const char *type,
-                             tt__member_fn fn, void *user) {
-    if (!of->type || strcmp(of->type, "null") == 0)
-        return TT_OK;
-    if (strcmp(of->type, type) != 0)
-        return tt__fail(TT_E_INVALID, "%s is %s: expected an %s", name, of->type, type);
-    return tt__import_walk(m, of, fn, user);
+/* A member of this type, or NULL if it is not there or null. */
+static tt_status find_member(const tt__member *of, const char *name, const char *type,
+                             const tt__member **out) {
+    const char *dot = strrchr(name, '.');
+    const tt__member *v = of ? tt__member_named(of, dot ? dot + 1 : name) : NULL;
+    *out = v && strcmp(v->type, "null") != 0 ? v : NULL;
+    return !*out || strcmp(v->type, type) == 0
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "%s is %s: expected an %s", name, v->type, type);
 }
 
 /* `status` is ours and precise. `invalidity` is from T4 and always there. */
@@ -636,27 +578,30 @@ static void fill_time(tt__trial *t) {
 
 static tt_status fit(const tt__import *m, result *r) {
     char config[TT__CONFIG_MAX];
-    if (!m->foreign || !m->foreign->fits)
-        return TT_OK;
     tt__copy(config, sizeof config, tt__str_text(&r->config));
+    TT_TRY(tt__check_config(config));
     TT_TRY(m->foreign->fits(m->foreign, config, r->trial.status == TT__TRIAL_OK));
     tt__str_free(&r->config);
     tt__str_add(&r->config, config);
     return tt__str_check(&r->config);
 }
 
-static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__stage *stage) {
-    if (strcmp(v->type, "object") != 0)
-        return tt__fail(TT_E_INVALID, "is %s: expected an object", v->type);
-    r->reading = (tt__reading){result_fields, TT__COUNT(result_fields), r, 0};
-    if (m->foreign) {
-        r->reading = (tt__reading){foreign_fields, TT__COUNT(foreign_fields), r, 0};
-        tt__copy(r->kernel, sizeof r->kernel, m->foreign->kernel);
-        tt__copy(r->stage, sizeof r->stage, "screen");
-    }
-    TT_TRY(tt__import_walk(m, v, on_top, r));
-    TT_TRY(walk_member(m, &r->times, "times", "object", on_time, r));
-    TT_TRY(tt__reading_end(&r->reading));
+/* The rest is checked where a configuration is new. */
+static tt_status check_config(const tt__import *m, result *r) {
+    TT_TRY(tt__str_check(&r->config));
+    if (r->config.len >= TT__CONFIG_MAX)
+        return tt__fail(TT_E_INVALID, "configuration has %zu bytes: expected less than %d", r->config.len,
+                        TT__CONFIG_MAX);
+    return m->foreign && m->foreign->fits ? fit(m, r) : TT_OK;
+}
+
+static tt_status read_result(const tt__import *m, const tt__member *v, result *r, tt__stage *stage) {
+    const tt__member *times, *configuration, *runtimes, *measurements;
+    const tt__field *fields = m->foreign ? foreign_fields : result_fields; /* the last is one of times */
+    const size_t n = (m->foreign ? TT__COUNT(foreign_fields) : TT__COUNT(result_fields)) - 1;
+    TT_TRY(tt__fields_read_json(v, "", fields, n, r));
+    TT_TRY(find_member(v, "times", "object", &times));
+    TT_TRY(tt__fields_read_json(times, "times.", fields + n, 1, r));
     if ((size_t)r->problem >= m->n_problems)
         return tt__fail(TT_E_INVALID, "problem is %d: metadata.problems has %zu", r->problem, m->n_problems);
     *stage = strcmp(r->stage, "final") == 0 ? TT__STAGE_FINAL : TT__STAGE_SCREEN;
@@ -667,57 +612,131 @@ static tt_status read_result(tt__import *m, const tt__member *v, result *r, tt__
         return tt__fail(TT_E_INVALID, "bits is \"%s\": expected 16 hexadecimal digits, unstable or exact",
                         r->bits);
     read_reason(&r->trial);
-    if (r->trial.status == TT__TRIAL_OK && r->correctness.type && is_number(&r->correctness) &&
-        !(r->correctness.number > 0))
+    const tt__member *correctness = tt__member_named(v, "correctness");
+    if (r->trial.status == TT__TRIAL_OK && correctness && is_number(correctness) &&
+        !(correctness->number > 0))
         return tt__fail(TT_E_INVALID, "correctness is 0, but invalidity \"correct\"");
-    TT_TRY(walk_member(m, &r->configuration, "configuration", "object", on_parameter, r));
-    TT_TRY(tt__str_check(&r->config));
-    if (r->config.len >= TT__CONFIG_MAX)
-        return tt__fail(TT_E_INVALID, "configuration has %zu bytes: expected less than %d", r->config.len,
-                        TT__CONFIG_MAX);
-    TT_TRY(tt__check_kernel(r->kernel));
-    TT_TRY(tt__check_config(tt__str_text(&r->config)));
-    TT_TRY(fit(m, r));
-    TT_TRY(walk_member(m, &r->runtimes, "times.runtimes", "array", on_runtime, r));
-    TT_TRY(walk_member(m, &r->measurements, "measurements", "array", on_measurement, r));
+    TT_TRY(find_member(v, "configuration", "object", &configuration));
+    for (const tt__member *x = configuration ? tt__member_first(configuration) : NULL; x;
+         x = tt__member_next(configuration, x))
+        TT_TRY(read_parameter(m, r, x));
+    TT_TRY(check_config(m, r));
+    TT_TRY(find_member(times, "times.runtimes", "array", &runtimes));
+    if (runtimes)
+        TT_TRY(read_runtimes(m, r, runtimes));
+    TT_TRY(find_member(v, "measurements", "array", &measurements));
+    return measurements ? read_measurements(m, r, measurements) : TT_OK;
+}
+
+/* ---- Members of a cache of Kernel Tuner -------------------------------------------------------- */
+
+static bool is_parameter(const tt__import *m, const char *key) {
+    const tt__member *names = tt__member_named(m->rest.items, "tune_params_keys");
+    for (const tt__member *v = names ? tt__member_first(names) : NULL; v; v = tt__member_next(names, v))
+        if (strcmp(v->text, key) == 0)
+            return true;
+    return false;
+}
+
+/* A failed one has a word somewhere. */
+static const char *find_failure(const tt__member *of) {
+    static const char *const words[][2] = {{"CompilationFailedConfig", "compile"},
+                                           {"RuntimeFailedConfig", "runtime"},
+                                           {"ErrorConfig", "runtime"},
+                                           {"InvalidConfig", "constraints"}};
+    for (const tt__member *v = tt__member_first(of); v; v = tt__member_next(of, v))
+        for (size_t i = 0; i < TT__COUNT(words); i++)
+            if (strcmp(v->text, words[i][0]) == 0)
+                return words[i][1];
+    return "correct";
+}
+
+static tt_status read_entry(const tt__import *m, const tt__member *v, result *r) {
+    static const tt__field compile_time =
+        TT__FIELD_NUM_OF(result, trial.compile_ms, "compile_time", TT__FIELD_F64, 0, TIME_MAX_MS, true);
+    static const tt__member none = {.type = "null", .text = ""};
+    const tt__member *times = tt__member_named(v, "times"), *time = tt__member_named(v, "time");
+    const tt__member *compiled = tt__member_named(v, "compile_time");
+    tt__copy(r->invalidity, sizeof r->invalidity, find_failure(v));
+    if (compiled && strcmp(compiled->type, "null") != 0)
+        TT_TRY(tt__fields_read_json(v, "", &compile_time, 1, r));
+    TT_TRY(find_status(r, &r->trial.status));
+    for (const tt__member *x = tt__member_first(v); x; x = tt__member_next(v, x))
+        if (is_parameter(m, x->key))
+            TT_TRY(read_parameter(m, r, x));
+    TT_TRY(check_config(m, r));
+    if (times && strcmp(times->type, "array") == 0)
+        TT_TRY(read_runtimes(m, r, times));
+    return read_measured(m, r, true, time ? time : &none, m->ms_per_unit);
+}
+
+/* ---- Results, into the store ------------------------------------------------------------------- */
+
+typedef struct results {
+    tt__import *m;
+    result r;
+    tt__stage stage;
+} results;
+
+/* Reads one; *yes: it can be stored. */
+static tt_status take_result(results *all, const tt__member *v, bool *yes) {
+    tt__import *m = all->m;
+    result *r = &all->r;
+    tt__str config = r->config; /* its memory stays */
+    config.len = 0;
+    *r = (result){.config = config};
+    all->stage = TT__STAGE_SCREEN;
+    if (strcmp(v->type, "object") != 0)
+        return tt__fail(TT_E_INVALID, "is %s: expected an object", v->type);
+    if (m->foreign) {
+        tt__copy(r->kernel, sizeof r->kernel, m->foreign->kernel);
+        tt__copy(r->stage, sizeof r->stage, "screen");
+    }
+    TT_TRY(m->cache ? read_entry(m, v, r) : read_result(m, v, r, &all->stage));
     if (m->foreign)
         fill_time(&r->trial);
     if (r->trial.status == TT__TRIAL_OK && !(r->trial.time_us >= TIME_MIN_US))
         return tt__fail(TT_E_INVALID, "measurements has no time above 0, but the result is correct");
+    *yes = true;
     return TT_OK;
 }
 
-static tt_status store_result(tt__import *m, const result *r, tt__stage stage) {
-    const char *hash = tt__recording_hash(m->r, r->kernel);
-    int64_t config_id;
-    TT_TRY(tt__store_config(m->r->store, r->kernel, m->problems[r->problem].op, hash ? hash : "",
-                            tt__str_text(&r->config), &config_id));
-    int64_t problem_id = m->problems[r->problem].id;
-    TT_TRY(tt__store_trial_put(m->r->store, m->run_id, problem_id, config_id, stage, &r->trial));
-    return tt__db_exec(m->r->store, TT__SQL_RECORDED_AT, "iiiit", problem_id, (int64_t)stage, config_id,
-                       m->run_id, r->timestamp);
+static tt_status next_result(void *user, bool *more) {
+    results *all = user;
+    tt__import *m = all->m;
+    const tt__member *v;
+    tt_status status = TT_OK;
+    *more = false;
+    while (!*more && tt__import_next(m, &v, &status)) {
+        status = at_place(m, take_result(all, v, more));
+        if (status == TT_E_INVALID && m->cache && all->r.bad_time)
+            status = tt__import_leave_out(m);
+    }
+    if (status == TT_OK && *more)
+        status = tt__trial_check(&all->r.trial);
+    return status == TT_OK && *more ? tt__import_config(m, all->r.kernel, m->problems[all->r.problem].op,
+                                                        &all->r.config, &all->r.config_id)
+                                    : status;
 }
 
-static tt_status on_result(tt__import *m, void *user, const tt__member *v) {
-    (void)user;
-    tt__stage stage = TT__STAGE_SCREEN;
-    result r = {0};
-    tt__member converted;
-    if (m->cache && strcmp(v->type, "object") == 0) {
-        TT_TRY(tt__import_convert(m, v, &converted));
-        v = &converted;
-    }
-    tt_status status = at_place(m, read_result(m, v, &r, &stage));
-    if (status == TT_E_INVALID && m->cache && r.bad_time)
-        status = tt__import_leave_out(m);
-    else if (status == TT_OK)
-        status = store_result(m, &r, stage);
-    tt__str_free(&r.config);
-    return status;
+static void put_column(void *user, sqlite3_context *out, int at) {
+    const results *all = user;
+    const int64_t ids[] = {all->m->problems[all->r.problem].id, all->stage, all->r.config_id, all->m->run_id};
+    if (at < TT__TRIAL_COL_COUNT)
+        tt__trial_column(&all->r.trial, out, at);
+    else if (at < TT__TRIAL_COL_COUNT + (int)TT__COUNT(ids))
+        sqlite3_result_int64(out, ids[at - TT__TRIAL_COL_COUNT]);
+    else
+        sqlite3_result_text(out, all->r.timestamp, -1, SQLITE_STATIC);
 }
 
 static tt_status read_results(tt__import *m) {
-    TT_TRY(tt__import_walk_part(m, m->cache ? TT__FILE_CACHE : TT__FILE_RESULTS, on_result, NULL));
+    results all = {.m = m};
+    tt__pull pull = {.next = next_result, .column = put_column, .user = &all};
+    TT_TRY(tt__import_begin(m, m->cache ? TT__FILE_CACHE : TT__FILE_RESULTS));
+    tt_status status = tt__db_pull(m->r->store, TT__SQL_RECORDED_TRIALS, &pull, "i", m->date_ms);
+    tt__str_free(&all.r.config);
+    TT_TRY(status);
     const size_t n = m->r->n_left_out;
     if (n && n == m->n_members)
         return tt__fail(TT_E_INVALID, "%s", m->r->left_out);
@@ -738,15 +757,24 @@ static tt_status read_metadata(tt__import *m) {
         tt__copy(m->r->env.library, sizeof m->r->env.library, "T4");
         return add_problem(m, &m->foreign->problem);
     }
-    TT_TRY(read_head(m));
-    TT_TRY(tt__import_walk_rest(m, "metadata", on_metadata, NULL));
+    const tt__member *metadata, *kernels, *rules;
+    TT_TRY(tt__import_object(m, m->rest.items, "metadata", "metadata", &metadata));
+    TT_TRY(read_head(m, metadata));
+    TT_TRY(read_date(m, metadata));
+    rules = tt__member_named(metadata, "rules");
+    if (rules && strcmp(rules->type, "array") != 0)
+        return tt__fail(TT_E_INVALID, "%s: metadata.rules is %s: expected an array", m->path, rules->type);
+    TT_TRY(read_object(m, metadata, "gpu", tt__gpu_fields, TT__GPU_FIELDS, &m->r->gpu));
+    TT_TRY(read_object(m, metadata, "environment", tt__env_fields, TT__ENV_FIELDS, &m->r->env));
     if (!*m->r->gpu.name)
         return tt__fail(TT_E_INVALID, "%s: metadata.gpu is missing", m->path);
     if (!*m->r->env.library)
         return tt__fail(TT_E_INVALID, "%s: metadata.environment is missing, or its library is empty",
                         m->path);
-    TT_TRY(tt__import_walk_rest(m, "metadata.kernels", on_kernel, NULL));
-    return tt__import_walk_part(m, TT__FILE_PROBLEMS, on_problem, NULL);
+    TT_TRY(tt__import_object(m, metadata, "kernels", "metadata.kernels", &kernels));
+    for (const tt__member *v = tt__member_first(kernels); v; v = tt__member_next(kernels, v))
+        TT_TRY(read_kernel(m, v));
+    return read_problems(m);
 }
 
 /* 0: unknown. Archives may set the time to 0 or 1. */
@@ -757,18 +785,18 @@ static int64_t changed_ms(const tt__import *m) {
 }
 
 /* A copy of the file is the same run, whatever its time: see RUN_FIND. */
-static void identify(const tt__import *m, tt__origin *out) {
+static tt_status identify(tt__import *m, tt__origin *out) {
     char hash[TT__HASH_SIZE];
-    tt__hash(hash, tt__str_text(&m->text), m->text.len);
+    TT_TRY(tt__import_hash(m, hash));
     snprintf(out->file, sizeof out->file, "%.16s", hash);
+    return TT_OK;
 }
 
 static tt_status read_all(tt__import *m) {
     enum { DAY_MS = 86400000 };
     int64_t gpu_id;
     tt__origin origin = {.who = ""};
-    TT_TRY(tt__import_unpack(m));
-    TT_TRY(tt__import_split(m));
+    TT_TRY(tt__import_open(m));
     TT_TRY(tt__import_tell(m));
     TT_TRY(tt__store_begin(m->r->store));
     TT_TRY(read_metadata(m));
@@ -777,7 +805,7 @@ static tt_status read_all(tt__import *m) {
     if (!m->foreign && date > now + DAY_MS) /* clocks differ, but not by a day */
         return tt__fail(TT_E_INVALID, "%s: metadata.date is in the future", m->path);
     if (date <= 0 || date >= now) {
-        identify(m, &origin);
+        TT_TRY(identify(m, &origin));
         date = changed_ms(m);
     }
     date = date > 0 && date < now ? date : now;
@@ -790,21 +818,11 @@ static tt_status read_all(tt__import *m) {
 }
 
 tt_status tt__recording_read(tt__import *m) {
-    m->db = m->r->store->db;
-    locale_t before = tt__plain_enter(); /* SQLite's JSON functions may use strtod */
+    locale_t before = tt__plain_enter(); /* once, as many numbers are read */
     tt_status status = read_all(m);
     tt__plain_leave(before);
-    sqlite3_finalize(m->asked);
-    sqlite3_finalize(m->member);
-    sqlite3_finalize(m->entry);
-    sqlite3_finalize(m->string);
+    tt__import_close(m);
     free(m->problems);
-    tt__str_free(&m->text);
-    tt__str_free(&m->rest);
-    tt__str_free(&m->names);
-    tt__str_free(&m->key);
-    tt__str_free(&m->value);
-    tt__str_free(&m->rules);
     return status;
 }
 
@@ -815,16 +833,11 @@ tt_status tt__recording_open(tt__recording **out, const char *path) {
 tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign) {
     tt__import m = {.path = path, .foreign = foreign};
     *out = NULL;
-    TT_TRY(tt__read_file(&m.text, path));
     m.r = calloc(1, sizeof *m.r);
     tt_status status =
         m.r ? tt__store_open(&m.r->store, ":memory:", TT__STORE_READ_WRITE) : tt__fail_memory(sizeof *m.r);
-    if (status == TT_OK) /* its references are all made here, and a file may have a million */
-        tt__db_script(m.r->store, "PRAGMA foreign_keys = OFF");
     if (status == TT_OK)
         status = tt__recording_read(&m);
-    else
-        tt__str_free(&m.text);
     if (status == TT_OK)
         *out = m.r;
     else

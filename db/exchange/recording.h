@@ -16,8 +16,8 @@ extern const char *const tt__t4_words[TT__TRIAL_STATUS_COUNT];
 /* Use it from one thread at a time. */
 typedef struct tt__recording tt__recording;
 
-/* Reads a recording into memory. TT_E_INVALID says what is wrong with the file and where; TT_E_IO if it
- * cannot be read. The file may be compressed by gzip. */
+/* Reads a recording into a store in memory. TT_E_INVALID says what is wrong with the file and where; TT_E_IO
+ * if it cannot be read. The file may be compressed by gzip. */
 tt_status tt__recording_open(tt__recording **out, const char *path);
 /* Facts that a file of another tuner lacks: the GPU, the problem and the kernel. */
 typedef struct tt__foreign {
@@ -34,7 +34,7 @@ typedef struct tt__foreign {
  * `foreign`; NULL refuses them. Their trials get no kernel text and the measuring method "T4", so that they
  * are stale from the start. */
 tt_status tt__recording_open_t4(tt__recording **out, const char *path, const tt__foreign *foreign);
-/* Reads the text of `m` into its recording, whose store is open and empty, and frees the text. */
+/* Reads the file of `m` into its recording, whose store is open and empty. */
 struct tt__import;
 tt_status tt__recording_read(struct tt__import *m);
 void tt__recording_close(tt__recording **r);

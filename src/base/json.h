@@ -1,5 +1,5 @@
 /*
- * Writes JSON into a tt__str, with commas, nesting and escaping. SQLite reads JSON.
+ * Writes JSON into a tt__str, with commas, nesting and escaping. db/exchange reads it.
  */
 #ifndef TT_BASE_JSON_H
 #define TT_BASE_JSON_H

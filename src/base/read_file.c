@@ -35,26 +35,29 @@ static tt_status open_regular(const char *path, int *fd, off_t *size) {
                                            : "a device");
 }
 
-/* Reads up to `size` bytes. */
-static tt_status read_up_to(int fd, const char *path, char *out, size_t size, size_t *n) {
+tt_status tt__read_open(const char *path, size_t most, int *fd, size_t *size) {
+    off_t bytes = 0;
+    *size = 0;
+    TT_TRY(open_regular(path, fd, &bytes));
+    *size = (size_t)bytes;
+    return (uintmax_t)bytes <= most ? TT_OK
+                                    : tt__fail(TT_E_IO, "cannot read %s: it has %lld bytes, the limit is %zu",
+                                               path, (long long)bytes, most);
+}
+
+tt_status tt__read_on(int fd, const char *path, void *out, size_t size, size_t *n) {
     ssize_t got = 1;
     for (*n = 0; *n < size && got > 0; *n += got > 0 ? (size_t)got : 0)
         do
-            got = read(fd, out + *n, size - *n);
+            got = read(fd, (char *)out + *n, size - *n);
         while (got < 0 && errno == EINTR);
     return got < 0 ? fail(path, errno) : TT_OK;
 }
 
-static tt_status read_whole(tt__str *out, int fd, const char *path, size_t size) {
-    char buffer[8192];
-    size_t n = 1;
-    tt__str_add(out, "");
-    for (size_t left = size; left && n && !out->failed; left -= n) {
-        TT_TRY(read_up_to(fd, path, buffer, left < sizeof buffer ? left : sizeof buffer, &n));
-        tt__str_addn(out, buffer, n);
-    }
-    TT_TRY(tt__str_check(out));
-    TT_TRY(read_up_to(fd, path, buffer, sizeof buffer, &n));
+tt_status tt__read_end(int fd, const char *path, size_t size) {
+    char more[64]; /* /proc has files that are read in words */
+    size_t n;
+    TT_TRY(tt__read_on(fd, path, more, sizeof more, &n));
     return n == 0 ? TT_OK
                   : tt__fail(
                         TT_E_IO,
@@ -63,16 +66,25 @@ static tt_status read_whole(tt__str *out, int fd, const char *path, size_t size)
                         path, size);
 }
 
+static tt_status read_whole(tt__str *out, int fd, const char *path, size_t size) {
+    char buffer[8192];
+    size_t n = 1;
+    tt__str_add(out, "");
+    for (size_t left = size; left && n && !out->failed; left -= n) {
+        TT_TRY(tt__read_on(fd, path, buffer, left < sizeof buffer ? left : sizeof buffer, &n));
+        tt__str_addn(out, buffer, n);
+    }
+    TT_TRY(tt__str_check(out));
+    return tt__read_end(fd, path, size);
+}
+
 tt_status tt__read_file_max(tt__str *out, const char *path, size_t most) {
     int fd;
-    off_t size = 0;
+    size_t size = 0;
     *out = (tt__str){0};
-    tt_status status = open_regular(path, &fd, &size);
-    if (status == TT_OK && (uintmax_t)size > most)
-        status = tt__fail(TT_E_IO, "cannot read %s: it has %lld bytes, the limit is %zu", path,
-                          (long long)size, most);
+    tt_status status = tt__read_open(path, most, &fd, &size);
     if (status == TT_OK)
-        status = read_whole(out, fd, path, (size_t)size);
+        status = read_whole(out, fd, path, size);
     if (fd >= 0)
         close(fd);
     if (status != TT_OK)
@@ -98,7 +110,7 @@ tt_status tt__read_start(const char *path, void *out, size_t size, size_t *n) {
     *n = 0;
     tt_status status = open_regular(path, &fd, &whole);
     if (status == TT_OK)
-        status = read_up_to(fd, path, out, size, n);
+        status = tt__read_on(fd, path, out, size, n);
     if (fd >= 0)
         close(fd);
     return status;

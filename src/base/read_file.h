@@ -19,6 +19,12 @@ tt_status tt__read_file(tt__str *out, const char *path);
 
 /* tt__read_file_max of a text. TT_E_TEMPLATE: it has a NUL. */
 tt_status tt__read_text_max(tt__str *out, const char *path, size_t most);
+/* Opens one to read it piece by piece; *size is what the system reports. */
+tt_status tt__read_open(const char *path, size_t most, int *fd, size_t *size);
+/* Reads on, up to `size` bytes; *n is less only at the end. */
+tt_status tt__read_on(int fd, const char *path, void *out, size_t size, size_t *n);
+/* TT_E_IO: the file goes on behind the bytes that it is said to have. */
+tt_status tt__read_end(int fd, const char *path, size_t size);
 
 /* Reads the first `size` bytes, or the whole file if it is shorter. *n is the number of bytes. TT_E_IO as
  * above. */

@@ -3,6 +3,7 @@
 #include "db/exchange/recording.h"
 
 #include <time.h>
+#include <zlib.h>
 
 #include "store_fixture.h"
 
@@ -316,6 +317,106 @@ static void exports_the_newest(void **state) {
     tt__store_close(&s);
 }
 
+static void expect_all(int n) {
+    tt__recording *r;
+    char config[64];
+    assert_ok(tt__recording_open(&r, in_dir("r.json")));
+    for (int i = 0; i < n; i++) {
+        snprintf(config, sizeof config, "A=%d B=b%d", i, i % 7);
+        assert_int_equal(recorded(r, 64 + i % 3, config, TT__STAGE_SCREEN), 10 + i);
+    }
+    tt__recording_close(&r);
+}
+
+/* A file that is many times as long as what is in memory of it: in whatever order, packed, and with blanks.
+ */
+static void reads_long_files(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    char config[64];
+    tt__str json = {0}, turned = {0};
+    tt__store *s = must_open(":memory:");
+    int64_t run = new_run(s, &env1, "measured");
+    assert_ok(tt__store_begin(s));
+    for (int i = 0; i < N; i++) {
+        snprintf(config, sizeof config, "A=%d B=b%d", i, i % 7);
+        put_time(s, run, 64 + i % 3, "abc", config, TT__STAGE_SCREEN, 10 + i);
+    }
+    assert_ok(tt__store_commit(s));
+    assert_ok(tt__recording_export(s, 1, NULL, "", &json));
+    tt__store_close(&s);
+    assert_true(json.len > 1000000);
+    write_file(in_dir("r.json"), json.text, json.len);
+    expect_all(N);
+
+    const char *results = strstr(json.text, ",\n\"results\"");
+    assert_non_null(results);
+    tt__str_addf(&turned, "{%s", results + 2);
+    turned.len = (size_t)(strrchr(turned.text, '}') - turned.text);
+    for (int i = 0; i < 400000; i++)
+        tt__str_add(&turned, " ");
+    tt__str_add(&turned, ",");
+    tt__str_addn(&turned, json.text + 1, (size_t)(results - json.text) - 1);
+    tt__str_add(&turned, "}");
+    write_file(in_dir("r.json"), turned.text, turned.len);
+    expect_all(N);
+
+    gzFile packed = gzopen(in_dir("r.json"), "wb");
+    assert_int_equal(gzwrite(packed, turned.text, (unsigned)turned.len), turned.len);
+    assert_int_equal(gzclose(packed), Z_OK);
+    expect_all(N);
+    tt__str_free(&json);
+    tt__str_free(&turned);
+}
+
+/* Escapes and numbers are what SQLite's JSON functions made of them before. */
+static void reads_texts_and_numbers(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *read;
+    } names[] = {{"a\\u0041\\/b", "aA/b"},
+                 {"\\u00e9\\u20ac\\ud83d\\ude00", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+                 {"\\\"\\\\", "\"\\"},
+                 {"x\\ty", "x?y"}};
+    static const struct {
+        const char *json;
+        double read;
+    } numbers[] = {{"4813", 4813},
+                   {"0.1", 0.1},
+                   {"123456.789012345", 123456.789012345},
+                   {"1.7976931348623157", 1.7976931348623157},
+                   {"12.5e2", 1250},
+                   {"0", 0},
+                   {"5E-1", 0.5}};
+    tt__store *s = must_open(":memory:");
+    int64_t run = new_run(s, &env1, "measured");
+    tt__recording *r;
+    tt__str json = {0};
+    put_time(s, run, 64, "abc", "A=1", TT__STAGE_SCREEN, 5);
+    assert_ok(tt__recording_export(s, 1, NULL, "", &json));
+    tt__store_close(&s);
+    char *name = strstr(json.text, "\"gpu\":{\"name\":\"") + strlen("\"gpu\":{\"name\":\"");
+    char *peak = strstr(json.text, "\"peak_gbps\":") + strlen("\"peak_gbps\":");
+    for (size_t i = 0; i < sizeof names / sizeof *names + sizeof numbers / sizeof *numbers; i++) {
+        const bool text = i < sizeof names / sizeof *names;
+        const size_t k = text ? i : i - sizeof names / sizeof *names;
+        const char *from = text ? name : peak, *to = from + strcspn(from, text ? "\"" : "}");
+        tt__str changed = {0};
+        tt__str_addn(&changed, json.text, (size_t)(from - json.text));
+        tt__str_add(&changed, text ? names[k].json : numbers[k].json);
+        tt__str_add(&changed, to);
+        write_file(in_dir("r.json"), changed.text, changed.len);
+        tt__str_free(&changed);
+        assert_ok(tt__recording_open(&r, in_dir("r.json")));
+        if (text)
+            assert_string_equal(tt__recording_gpu(r)->name, names[k].read);
+        else
+            assert_true(tt__recording_gpu(r)->peak_gbps == numbers[k].read);
+        tt__recording_close(&r);
+    }
+    tt__str_free(&json);
+}
+
 /* The winner that an import of it has for the only problem. */
 static void expect_elected(tt__store *s, const char *config, double time_us) {
     tt__recording *r;
@@ -447,6 +548,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(keeps_everything),           TEST(is_t4),
         TEST(reads_what_reasons_said),    TEST(exports_the_newest),
+        TEST(reads_long_files),           TEST(reads_texts_and_numbers),
         TEST(elects_from_the_last_stage), TEST(elects_from_the_screening),
         TEST(elects_by_the_objective),    TEST(exports_replays_for_want_of_better),
         TEST(stays_small_and_fast),
