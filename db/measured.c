@@ -325,6 +325,7 @@ static tt_status read_winner(tt__store *s, sqlite3_stmt *stmt, tt__winner *w) {
     *w = (tt__winner){0};
     int at = tt__fields_read(stmt, 0, tt__gpu_fields, TT__GPU_FIELDS, &w->gpu);
     TT_TRY(tt__db_problem_read(s, stmt, at, &w->problem));
+    w->problem_id = sqlite3_column_int64(stmt, at + 4);
     at = tt__fields_read(stmt, at + TT__PROBLEM_COL_COUNT, tt__env_fields, TT__ENV_FIELDS, &w->env);
     tt__text_read(stmt, at++, w->kernel, sizeof w->kernel, TT__CLEAN_NAME);
     tt__text_read(stmt, at++, w->hash, sizeof w->hash, TT__CLEAN_NAME);

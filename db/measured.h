@@ -74,7 +74,8 @@ tt_status tt__store_origin(tt__store *s, int64_t gpu_id, int64_t problem_id, tt_
 typedef struct tt__winner {
     tt__gpu gpu;
     tt__problem problem;
-    tt__env env; /* environment of the measurement */
+    int64_t problem_id; /* in the store that it was read from */
+    tt__env env;        /* environment of the measurement */
     char kernel[TT__NAME_MAX];
     char hash[TT__HASH_SIZE]; /* of the template at that time */
     char config[TT__CONFIG_MAX];

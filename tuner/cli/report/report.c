@@ -147,8 +147,8 @@ static tt_status add_winner(void *user, const tt__winner *w) {
     c->n_ops += strcmp(c->op, w->problem.op) != 0;
     tt__copy(c->op, sizeof c->op, w->problem.op);
     s->newest = s->n == 0 || w->unix_ms > s->newest.unix_ms ? *w : s->newest;
-    s->winners[s->n] = (tt__listed){.trials = w->trials, .op = c->n_ops};
-    return tt__store_known_problem(c->source->store, &w->problem, &s->winners[s->n++].problem_id);
+    s->winners[s->n++] = (tt__listed){.problem_id = w->problem_id, .trials = w->trials, .op = c->n_ops};
+    return TT_OK;
 }
 
 static tt_status count_unsolved(void *user, const tt__unsolved *u) {
@@ -297,11 +297,6 @@ static int by_place(const tt__report_row *a, const tt__report_row *b) {
     return (a->place > b->place) - (a->place < b->place);
 }
 
-static int by_time(const void *a, const void *b) {
-    const tt__report_row *s = a, *t = b;
-    return s->unix_ms != t->unix_ms ? (s->unix_ms < t->unix_ms ? -1 : 1) : by_place(s, t);
-}
-
 static int by_worth(const void *a, const void *b) {
     const tt__report_row *s = a, *t = b;
     return s->worth != t->worth ? (s->worth < t->worth ? -1 : 1) : by_place(s, t);
@@ -315,8 +310,8 @@ static void drop_old_texts(reading *all) {
             newest = all->n - 1;
         while (strcmp(all->rows[newest].kernel, all->rows[i].kernel) != 0)
             newest--;
-        if (strcmp(all->rows[newest].hash, all->rows[i].hash) == 0)
-            all->rows[kept++] = all->rows[i];
+        if (strcmp(all->rows[newest].hash, all->rows[i].hash) == 0 && kept++ < i)
+            all->rows[kept - 1] = all->rows[i];
     }
     all->n = kept;
 }
@@ -324,8 +319,6 @@ static void drop_old_texts(reading *all) {
 static tt_status read_stage(reading *out, const tt__subject *s, int64_t problem_id, const tt__env *env,
                             tt__stage stage) {
     TT_TRY(tt__store_trials(s->source->store, s->gpu_id, env, problem_id, stage, add_row, out));
-    if (out->n)
-        qsort(out->rows, out->n, sizeof *out->rows, by_time);
     drop_old_texts(out);
     return TT_OK;
 }
@@ -389,13 +382,19 @@ static tt_status count(tt__details *d) {
 
 /* ---- Parameters -------------------------------------------------------------------------------------- */
 
+static void copy_part(char out[TT__NAME_MAX], const char *text, size_t n) {
+    n = n < TT__NAME_MAX ? n : TT__NAME_MAX - 1;
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
 /* Takes "NAME=VALUE" from the text. False: there is none. */
 static bool take_setting(const char **text, char name[TT__NAME_MAX], char value[TT__NAME_MAX]) {
     size_t n = strcspn(*text, " "), equals = strcspn(*text, "=");
     if (equals >= n)
         return false;
-    snprintf(name, TT__NAME_MAX, "%.*s", (int)equals, *text);
-    snprintf(value, TT__NAME_MAX, "%.*s", (int)(n - equals - 1), *text + equals + 1);
+    copy_part(name, *text, equals);
+    copy_part(value, *text + equals + 1, n - equals - 1);
     *text += n + strspn(*text + n, " ");
     return true;
 }
@@ -554,17 +553,14 @@ static tt_status read_facts(tt__details *d, int64_t problem_id) {
 
 tt_status tt__details_open(tt__details **out, const tt__subject *s, const tt__winner *w) {
     reading rows = {0}, finals = {0};
-    int64_t problem_id;
     tt__details *d = *out = calloc(1, sizeof *d);
     if (!d)
         return tt__fail_memory(sizeof *d);
     d->subject = s;
     d->w = w;
-    tt_status status = tt__store_known_problem(s->source->store, &w->problem, &problem_id);
+    tt_status status = read_stage(&rows, s, w->problem_id, &w->env, TT__STAGE_SCREEN);
     if (status == TT_OK)
-        status = read_stage(&rows, s, problem_id, &w->env, TT__STAGE_SCREEN);
-    if (status == TT_OK)
-        status = read_stage(&finals, s, problem_id, &w->env, TT__STAGE_FINAL);
+        status = read_stage(&finals, s, w->problem_id, &w->env, TT__STAGE_FINAL);
     keep_finals(&finals, w);
     d->rows = rows.rows;
     d->n = rows.n;
@@ -573,7 +569,7 @@ tt_status tt__details_open(tt__details **out, const tt__subject *s, const tt__wi
     if (status == TT_OK)
         status = count(d);
     if (status == TT_OK)
-        status = read_facts(d, problem_id);
+        status = read_facts(d, w->problem_id);
     return status == TT_OK ? study_params(d) : status;
 }
 
