@@ -767,6 +767,7 @@ static void uncover_annotations(char *source) {
 
 /* Does an annotation name it, other than the one that declares it? */
 static bool is_annotated(const char *source, const char *name) {
+    static const char *const declaring[] = {"let", "derived", "problem", "type"};
     for (const char *at = source; *at; at += *at == '\n') {
         const size_t n = strcspn(at, "\n");
         tt__slice rest = tt__trim((tt__slice){at, n});
@@ -775,8 +776,9 @@ static bool is_annotated(const char *source, const char *name) {
             continue;
         rest = tt__trim((tt__slice){rest.at + 3, rest.n - 3});
         const tt__slice keyword = tt__take_word(&rest);
-        if (tt__slice_is(keyword, "let") || tt__slice_is(keyword, "derived"))
-            tt__take_word(&rest);
+        for (size_t i = 0; i < TT__COUNT(declaring); i++)
+            if (tt__slice_is(keyword, declaring[i]))
+                tt__take_word(&rest);
         for (size_t i = 0; i < rest.n; i += word_length(rest.at + i) ? word_length(rest.at + i) : 1)
             if (tt__word_is(rest.at + i, word_length(rest.at + i), name))
                 return true;
@@ -790,6 +792,15 @@ static void warn_of_derived(tt__str *out, const tt__template *t, const char *cod
         if (!is_annotated(t->source, d->name) && !(d->macro && tt__text_has_word(code, d->name)))
             tt__str_addf(out, "%snothing uses the `%s` %s", out->len ? "\n" : "",
                          d->macro ? "derived" : "let", d->name);
+    }
+}
+
+/* Problems that differ in such a variable only would be tuned apart. */
+static void warn_of_variables(tt__str *out, const tt__template *t, const char *code) {
+    for (size_t i = 0; !t->own->macros && i < t->own->n_variables; i++) {
+        const char *name = t->own->variables[i].name;
+        if (!is_annotated(t->source, name) && !tt__text_has_word(code, name))
+            tt__str_addf(out, "%snothing uses the variable %s", out->len ? "\n" : "", name);
     }
 }
 
@@ -872,8 +883,10 @@ tt_status tt__template_unused(tt__str *out, const tt__template *t) {
             tt__str_addf(out, "%snothing uses the parameter %s", out->len ? "\n" : "", t->params[i].name);
     memcpy(code, t->source, strlen(t->source));
     tt__cxx_blank_comments(code);
-    if (t->own) /* of a template, the cost model may know it by its name */
+    if (t->own) { /* of a template, the cost model may know them by their names */
         warn_of_derived(out, t, code);
+        warn_of_variables(out, t, code);
+    }
     for (size_t i = 0; t->own && i < t->own->n_operands; i++) {
         const tt__operand *o = &t->own->operands[i];
         if (!o->scalar && o->direction != TT__CONSTANT && !is_named(t, (int)i))
