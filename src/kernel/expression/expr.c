@@ -709,7 +709,6 @@ static tt_status compile_operation(tt__template *t) {
     if (!problem)
         return status;
     problem->path = t->path;
-    problem->source = t->source; /* for messages */
     problem->operation = op;
     for (size_t i = 0; i < op->n_variables; i++)
         TT_GOTO(compile(t, problem, &op->variables[i].value));

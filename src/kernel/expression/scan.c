@@ -346,7 +346,8 @@ static tt_status fail_of_cxx(const tt__scope *s, const char *word, size_t n) {
 
 /* Does a line of the file define it, as a macro or a constant? */
 static bool is_of_code(const tt__template *t, const char *word, size_t n) {
-    for (const char *at = t->source; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
+    const char *source = t->source || !t->operation || !t->operation->t ? t->source : t->operation->t->source;
+    for (const char *at = source; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
         const char *line = at + strspn(at, " \t"), *end = line + strcspn(line, "\n");
         const bool macro = strncmp(line, "#define", strlen("#define")) == 0;
         for (const char *c = line; strncmp(line, "//", 2) != 0 && c + n < end; c++) {
