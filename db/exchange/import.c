@@ -121,8 +121,9 @@ static tt_status read_more(tt__import *m, size_t *n) {
 /* Takes away what is before `at` in the window. */
 static void drop_before(tt__import *m, size_t at) {
     m->window.len -= at;
-    memmove(m->window.text, m->window.text + at, m->window.len);
     m->base += at;
+    if (m->window.len)
+        memmove(m->window.text, m->window.text + at, m->window.len);
 }
 
 static tt_status fail_changed(const tt__import *m) {
