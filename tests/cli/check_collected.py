@@ -86,6 +86,7 @@ assert run("list", "--collected", "asked.jsonl", code=2).stderr == "tune: asked.
 # What a rule is expected to answer within 2 % of the best is not tuned, but with --force.
 os.mkdir("rule", 0o700)
 run("--shapes", "300x96,304x96,308x96,312x96", "--configs", 2, "--effort", "quick", "--db", "rule/store.db", "--quiet")
+shutil.copytree("rule", "answer")
 write(HEADER, line("rows=305,cols=96", 50), line("rows=315,cols=96", 50), line("rows=64,cols=4096", 1000))
 ruled = run("list", "--collected", "asked.jsonl", "--db", "rule/store.db", "--json")
 states = {one["problem"]: one["state"] for one in json.loads(ruled.stdout)["collected"]}
@@ -142,8 +143,6 @@ unreached = [one for one in json.loads(done.stdout)["results"] if not one["trial
 assert unreached and f"{len(unreached)} problems were not reached within the budget" in done.stderr, done
 
 # What is launched now is tried first, so that no winner is slower.
-os.mkdir("answer", 0o700)
-run("--shapes", "300x96,304x96,308x96,312x96", "--configs", 2, "--effort", "quick", "--db", "answer/store.db", "--quiet")
 write(HEADER, *(line(f"rows={rows},cols=96", 50) for rows in (305, 315)))
 now = re.search(r"(?m)^configuration +(.*)", run("best", "--gpu", "hostcuda", "--shape", "305x96", "--db", "answer/store.db").stdout)[1]
 done = run("--collected", "asked.jsonl", "--max-trials", 1, "--force", "--db", "answer/store.db", "--json")

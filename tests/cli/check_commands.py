@@ -24,7 +24,7 @@ ANYWHERE = re.compile(r"replay:|--gpu|^tune (report|help|doctor|new|list|merge|i
 
 def smaller(command):
     """The same for the stand-in: numbers of four digits and more are a 64th, and few configurations are tried."""
-    command = re.sub(r"(?<![\w.-])\d{4,}\b", lambda m: str(max(int(m[0]) // 64, 16)), command)
+    command = re.sub(r"(?<![\w.-])(\d+x)*\d+\b", lambda m: re.sub(r"\d{4,}", lambda n: str(max(int(n[0]) // 64, 16)), m[0]), command)
     command = command.replace("matmul.cu", "saxpy.cu")  # which the stand-in can run
     if "examples/kernels/" in command and "--problem" not in command:
         command += " --problem n=5000"
