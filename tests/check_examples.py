@@ -175,9 +175,11 @@ whole = constant("tuner/search/search.c", r"standard_whole = (\d+)")
 says("docs/search.md", f"`standard` tries a space of up to {whole} whole")
 least = int(usual) - int(usual) // 8 * int(constant("tuner/search/search.c", r"limits\.trials / 8 \* (\d)"))
 times = list(WORDS)[int(constant("tuner/search/search.c", r"standard_patience = (\d+)")) - 1]
-says("docs/search.md", f"it ends from {least} trials on, after {times} times as many")
+says("docs/search.md", f"after {times} times as many as the last gain of 0.5 % took")
 says("docs/search.md", f"| `quick` | {quick} |")
-says("docs/search.md", f"| `standard` (default) | {least} to {usual}; {short} without a cost model, where the best takes less than {below} us |")
+plain = [int(usual) // int(constant("tuner/search/search.c", rf"{at}trials / (\d) \* 3")) * 3 for at in (r": limits\.", "limits->")]
+says("docs/search.md", "| `standard` (default) | {} to {}; without a cost model {} to {}, or {} where the best takes less than {} us |".format(
+    least, usual, *plain, short, below))
 finals = (root / "tuner/search/search.c").read_text(encoding="utf-8")
 rounds = {name: constant("tuner/backend/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
 stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1, false\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)

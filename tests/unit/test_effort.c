@@ -12,7 +12,7 @@ static void expect_known(bench *b, size_t wanted, size_t measured, const size_t 
     size_t known[3] = {0, 0, 0};
     tt__limits limits = {wanted, INFINITY, INFINITY, 0, 0, b->patience, 0};
     if (b->is_short) /* the fastest takes 10 us */
-        limits = (tt__limits){wanted / 2, INFINITY, INFINITY, wanted, 0, 0, 0};
+        limits = (tt__limits){wanted / 2, INFINITY, INFINITY, wanted, 0, b->patience, 0};
     bench_search(b, &limits, &some);
     for (size_t i = 0; i < some.space.n; i++)
         for (size_t k = 0; k < 3; k++)
@@ -72,6 +72,7 @@ static void test_effort_with_a_new_template(void **state) {
         bench b;
         bench_open(&b, true);
         b.is_short = is_short;
+        b.patience = is_short; /* short ones do not end early */
         if (is_short)
             forget_model(&b);
         b.s.strategy = &tt__strategy_exhaustive;
@@ -85,8 +86,9 @@ static void test_effort_with_a_new_template(void **state) {
     }
 }
 
-/* With a cost model, a search ends after 5/8 of the trials, if nothing was gained for long. Each template is
- * tried. Running it again measures nothing, unless a template is new. */
+/* With a cost model, a search ends after 5/8 of the trials, if nothing was gained for long. Without, it ends
+ * after 3/4 to 3/2 of them. Each template is tried. Running it again measures nothing, unless a template is
+ * new. */
 static void test_patience(void **state) {
     static const struct {
         size_t patience, n;
@@ -100,7 +102,11 @@ static void test_patience(void **state) {
         {12, 1, .us = 10, .of = {16}},
         {12, 1, .us = 18.95, .of = {12}}, /* this is no gain */
         {12, 1, .us = 18.85, .of = {16}},
-        {5, 1, .plain = true, .of = {16}},
+        {5, 1, .plain = true, .of = {12}},
+        {14, 1, .plain = true, .of = {14}},
+        {9, 1, .us = 10, .plain = true, .of = {18}},
+        {13, 2, .us = 10, .plain = true, .of = {20, 4}},
+        {0, 1, .plain = true, .of = {16}},
         {5, 1, .wrong = true, .of = {16}}, /* nothing passed */
         {0, 1, .of = {16}},
         {5, 2, .of = {10, 1}},

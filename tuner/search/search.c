@@ -30,14 +30,32 @@ void tt__trial_weigh(tt__trial *trial, double weight) {
         trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
 }
 
+/* Is there a cost model? */
+static bool is_modelled(const tt__search *search) {
+    return search->t->operation->moves;
+}
+
+static bool is_tried_whole(const tt__search *search) {
+    return search->space.n - search->n_guests <= search->limits.whole && !search->space.sampled &&
+           !(search->limits.patience > 0 && is_modelled(search));
+}
+
+/* Is the fastest so short that it takes more trials to find? */
+static bool needs_more(const tt__search *search) {
+    return search->limits.trials_if_short && !is_modelled(search) && search->best != TT__NOTHING &&
+           tt__search_best_us(search) < TT__SHORT_US;
+}
+
 /* May it end before all its trials? */
 static bool may_end_early(const tt__search *search) {
-    return search->limits.patience > 0 && search->t->operation->moves;
+    return search->limits.patience > 0 && !is_tried_whole(search) && !needs_more(search);
 }
 
 size_t tt__search_least(const tt__search *search) {
-    return may_end_early(search) ? search->limits.trials - search->limits.trials / 8 * 3
-                                 : tt__search_most(search);
+    const tt__limits limits = search->limits;
+    return !may_end_early(search) ? tt__search_most(search)
+           : is_modelled(search)  ? limits.trials - limits.trials / 8 * 3
+                                  : limits.trials / 4 * 3;
 }
 
 /* After how many trials it ends if nothing more is gained; SIZE_MAX: not early. */
@@ -345,15 +363,15 @@ static size_t n_unknown(const tt__search *search) {
 
 size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
-    if (search->space.n - search->n_guests <= limits->whole && !search->space.sampled &&
-        !may_end_early(search))
+    if (is_tried_whole(search))
         return limits->whole + search->n_guests;
     if (search->settled)
         return tt__search_counted(search) + n_unknown(search); /* each template is tried once */
-    bool needs_more = limits->trials_if_short && !search->t->operation->moves &&
-                      search->best != TT__NOTHING && tt__search_best_us(search) < TT__SHORT_US;
-    size_t n_left_out, most = needs_more ? limits->trials_if_short : limits->trials,
-                       end = ends_at(search, &search->gains);
+    const bool is_long = may_end_early(search) && !is_modelled(search);
+    size_t n_left_out, end = ends_at(search, &search->gains),
+                       most = needs_more(search) ? limits->trials_if_short
+                              : is_long          ? limits->trials / 2 * 3
+                                                 : limits->trials;
     tt__search_templates(search, &n_left_out);
     end = end > search->n_aside && end < most + search->n_aside ? end - search->n_aside + n_left_out : most;
     return end < most ? end : most;

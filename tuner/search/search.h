@@ -15,8 +15,8 @@ typedef struct tt__limits {
     size_t trials_if_short; /* used instead if the fastest takes less than TT__SHORT_US, and there is no cost
                                model; 0: no change */
     size_t whole;           /* spaces up to this size are tried whole, unless the search may end early */
-    size_t patience; /* If the last gain took n trials, a search with a cost model ends after patience * n,
-                        and not before 5/8 of `trials`. 0: it does not end early */
+    size_t patience; /* If the last gain took n trials, a search ends after patience * n. With a cost model it
+                        takes 5/8 of `trials` to all, without 3/4 to 3/2. 0: it does not end early */
     double energy_s; /* after the deadline, for energies */
 } tt__limits;
 
