@@ -292,7 +292,9 @@ TT_API tt_status tt_plan_create(tt_plan **out, tt_ctx *ctx, const tt_problem *pr
  * destroyed. */
 TT_API void tt_plan_free(tt_plan **plan);
 
-/* The configuration that the plan runs; borrowed until the plan is freed. NULL for NULL. */
+/* The configuration that the plan runs; borrowed until the plan is freed. NULL for NULL. It is that of
+ * tt_best, unless nobody tuned the problem and that kernel would be compiled for its sizes alone, as for a
+ * narrow matrix: then it is a kernel that gets the sizes as arguments. */
 TT_API const tt_choice *tt_plan_choice(const tt_plan *plan);
 
 /* Enqueues an operation with one source and one destination buffer, such as a transpose, on `stream` (NULL:
@@ -453,7 +455,7 @@ typedef struct tt_result {
     double same_bits_cost, differing, ulps;
     int batch_invariant; /* does a row stay the same when rows are added? 0: unknown, 1: yes, 2: no */
     int in_graph;        /* as in tt_problem */
-    char op[64];         /* the operation: "transpose", "axpby"; that of a kernel file has its kernel's name */
+    char op[64]; /* the operation: "transpose", "axpby"; that of a kernel file has its kernel's name */
 } tt_result;
 
 typedef struct tt_report {

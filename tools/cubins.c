@@ -112,6 +112,20 @@ static tt_status random_matrix(tt__problem *out, int elem_size) {
     return tt__matrix_problem(out, &p);
 }
 
+/* Few rows or columns, and small matrices of a batch. */
+static tt_status random_narrow(tt__problem *out, int elem_size) {
+    enum { WIDTH_MAX = 32 };
+    tt_problem p = TT_INIT(tt_problem);
+    const int64_t width = 1 + below(WIDTH_MAX), length = size_near(4 + 18 * uniform());
+    const bool few_rows = below(2);
+    p.elem_size = elem_size;
+    p.rows = few_rows ? width : length;
+    p.cols = few_rows ? length : width;
+    p.batch = below(2) ? 1 : 1 + below(64);
+    p.lds = below(8) ? 0 : p.cols + below(32);
+    return tt__matrix_problem(out, &p);
+}
+
 static tt_status random_permutation(tt__problem *out, int elem_size) {
     enum { RANK_MAX = 6 };
     int64_t dims[RANK_MAX];
@@ -157,20 +171,31 @@ static bool is_ruled(const tt_choice *c, const tt__candidate *found) {
     return found->t->sized_by_args || c->match == TT_MATCH_RULE;
 }
 
-static tt_status sample(kernels *all, tt_ctx *ctx, const tt__gpu *gpu, bool matrices, int samples) {
+typedef enum kind { MATRICES, PERMUTATIONS, NARROW } kind;
+
+static tt_status sample_one(kernels *all, size_t first, tt_ctx *ctx, const tt__gpu *gpu, kind kind,
+                            int elem_size) {
+    tt__problem p, permutation;
+    tt__candidate c;
+    bool any_size;
+    tt_choice choice = TT_INIT(tt_choice);
+    TT_TRY(kind == MATRICES       ? random_matrix(&p, elem_size)
+           : kind == PERMUTATIONS ? random_permutation(&p, elem_size)
+                                  : random_narrow(&p, elem_size));
+    if (strcmp(p.op, kind == PERMUTATIONS ? "permute" : "transpose") != 0) /* neighbours were merged */
+        return TT_OK;
+    TT_TRY(tt__ladder(ctx, &ctx->templates, gpu, &p, &choice, &c));
+    if (kind != NARROW)
+        return is_ruled(&choice, &c) ? note(all, first, &c, &p, gpu->cc) : TT_OK;
+    TT_TRY(tt__ladder_any_size(&any_size, &permutation, &choice, &c, ctx, &ctx->templates, gpu, &p));
+    return any_size ? note(all, first, &c, &permutation, gpu->cc) : TT_OK;
+}
+
+static tt_status sample(kernels *all, tt_ctx *ctx, const tt__gpu *gpu, kind kind, int samples) {
     const size_t first = all->n;
     for (int elem_size = 1; elem_size <= 16; elem_size *= 2)
-        for (int i = 0; i < samples; i++) {
-            tt__problem p;
-            tt__candidate c;
-            tt_choice choice = TT_INIT(tt_choice);
-            TT_TRY(matrices ? random_matrix(&p, elem_size) : random_permutation(&p, elem_size));
-            if (strcmp(p.op, matrices ? "transpose" : "permute") != 0) /* neighbours were merged */
-                continue;
-            TT_TRY(tt__ladder(ctx, &ctx->templates, gpu, &p, &choice, &c));
-            if (is_ruled(&choice, &c))
-                TT_TRY(note(all, first, &c, &p, gpu->cc));
-        }
+        for (int i = 0; i < samples; i++)
+            TT_TRY(sample_one(all, first, ctx, gpu, kind, elem_size));
     size_t n = first;
     for (size_t i = first; i < all->n; i++) {
         bool is_known = all->items[i].times <= samples / RARE;
@@ -197,13 +222,15 @@ static tt_status sample_all(kernels *all, tt_ctx *ctx, int cc, int samples) {
             continue;
         before = gpu;
         known = true;
-        TT_TRY(sample(all, ctx, gpu, true, samples));
-        TT_TRY(sample(all, ctx, gpu, false, samples));
+        TT_TRY(sample(all, ctx, gpu, MATRICES, samples));
+        TT_TRY(sample(all, ctx, gpu, PERMUTATIONS, samples));
+        TT_TRY(sample(all, ctx, gpu, NARROW, samples));
     }
     for (size_t i = 0; i < TT__COUNT(others); i++)
         if (others[i].cc == cc) {
             known = true;
-            TT_TRY(sample(all, ctx, &others[i], false, samples));
+            TT_TRY(sample(all, ctx, &others[i], PERMUTATIONS, samples));
+            TT_TRY(sample(all, ctx, &others[i], NARROW, samples));
         }
     return known ? TT_OK
                  : tt__fail(TT_E_INVALID, "compute capability %d: no GPU that has it is listed here", cc);

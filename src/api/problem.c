@@ -318,11 +318,11 @@ tt_status tt__permutation_canonical(tt__canonical *out, const tt_permutation *p,
     merge(out, p);
     TT_TRY(check_overlap(out));
     widen(out);
-    return out->n <= TT__CANONICAL_DIMS
+    return out->n <= TT__PERMUTE_DIMS
                ? TT_OK
                : tt__fail(TT_E_UNSUPPORTED,
                           "%d dimensions remain after merging, and %d is the limit: permute in two steps",
-                          out->n, TT__CANONICAL_DIMS);
+                          out->n, TT__PERMUTE_DIMS);
 }
 
 /* Rows become columns, in each matrix of a batch. Matrices of a batch lie one behind the other. */
@@ -345,39 +345,17 @@ static tt_status as_transpose(tt__problem *out, const tt__canonical *c, const tt
     return tt__matrix_align(out, c->align);
 }
 
-/* Returns the end of the name, behind which a number may be written. Names are not compared. */
-static char *add_setting(tt__problem *p, const char *name, int64_t number) {
-    tt__setting *s = &p->settings[p->n++];
-    const size_t n = strlen(name);
-    memcpy(s->name, name, n + 1);
-    s->number = number;
-    return s->name + n;
-}
-
 tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int align) {
     tt__canonical c;
     tt__problem copy;
-    double bytes;
     TT_TRY(tt__permutation_canonical(&c, p, align));
     *out = (tt__problem){.warm = p->warm != 0, .in_graph = p->in_graph != 0};
     if (is_transpose(&c))
         return as_transpose(out, &c, p);
-    bytes = c.elem_size;
-    for (int i = 0; i < c.n; i++)
-        bytes *= (double)c.dim[i];
-    out->moved_bytes = 2 * bytes;
+    tt__problem_permute(out, c.n, c.dim, c.stride, c.elem_size, c.align);
     /* `copy` asks for aligned addresses, and less than 2^42 bytes. `permute` takes the rest. */
-    if (c.n == 1 && c.stride[0] == 1 && c.align == 16 && tt__problem_copy(&copy, out)) {
+    if (c.n == 1 && c.stride[0] == 1 && c.align == 16 && tt__problem_copy(&copy, out))
         *out = copy;
-        return TT_OK;
-    }
-    tt__copy(out->op, sizeof out->op, "permute");
-    for (int i = 0; i < TT__CANONICAL_DIMS; i++)
-        tt__integer_text(add_setting(out, "dim", i < c.n ? c.dim[i] : 1), i);
-    for (int i = 0; i < TT__CANONICAL_DIMS; i++)
-        tt__integer_text(add_setting(out, "stride", i < c.n ? c.stride[i] : 1), i);
-    add_setting(out, "elem_size", c.elem_size);
-    add_setting(out, "align", c.align);
     return TT_OK;
 }
 

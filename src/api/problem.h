@@ -54,7 +54,6 @@ static inline void tt__matrix_key(tt__plan_key *out, const tt_problem *p, unsign
 
 /* All permutations that move the same bytes in the same way become one problem, in a canonical form, so that
  * they share a winner: a copy, a transpose, or the operation `permute`. */
-enum { TT__CANONICAL_DIMS = 16 };
 
 /* Dimensions of the destination, which is dense, the innermost first. */
 typedef struct tt__canonical {

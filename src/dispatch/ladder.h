@@ -18,7 +18,14 @@ tt_status tt__ladder(tt_ctx *ctx, const tt__template_set *templates, const tt__g
 tt_status tt__ladder_loss(tt_choice *choice, double *loss, tt_ctx *ctx, const tt__template_set *templates,
                           const tt__gpu *gpu, const tt__problem *p);
 
-/* The same with answers of before, for the context's GPU. */
+/* Where the kernel of the ladder's answer to a transpose is compiled for its sizes alone, as those of narrow
+ * matrices are: replaces the answer by a kernel of `permute` that gets the sizes as arguments, if that is
+ * nearly as fast. `permutation` is the problem that it solves. No winner is asked for. */
+tt_status tt__ladder_any_size(bool *found, tt__problem *permutation, tt_choice *choice,
+                              tt__candidate *candidate, tt_ctx *ctx, const tt__template_set *templates,
+                              const tt__gpu *gpu, const tt__problem *p);
+
+/* As tt__ladder with answers of before, for the context's GPU. */
 tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);
 
 /* What the last rung answers: the first legal default of the operation's templates, without a look at any

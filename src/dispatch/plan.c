@@ -216,6 +216,8 @@ static tt_status module_add(tt__module **out, tt__modules *all, const module_key
 typedef struct making {
     const tt__template_set *templates;
     const tt__problem *problem;
+    const tt__template *answered; /* by the ladder; another than the candidate's after choose_any_size */
+    tt__problem *permutation;     /* or NULL; owned */
     tt__gpu gpu;
     tt__candidate candidate;
     module_key key;
@@ -242,23 +244,23 @@ static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     tt_choice *choice = &plan->choice;
     TT_TRY(tt__knowledge_gpu(ctx, &m->gpu));
     TT_TRY(tt__ladder(ctx, m->templates, &m->gpu, m->problem, choice, &m->candidate));
-    if (choice->match > TT_MATCH_STALE && ctx->tune_budget_s > 0) {
-        pthread_mutex_lock(&ctx->lock);
-        tt__first_use_note(ctx, m->templates, m->problem, choice->why, sizeof choice->why);
-        pthread_mutex_unlock(&ctx->lock);
-    }
+    m->answered = m->candidate.t;
     make_key(m);
     plan->launch = m->candidate.launch;
     return TT_OK;
+}
+
+/* Did nobody measure these sizes in any regime? */
+static bool is_untuned(const tt_choice *choice, const making *m) {
+    char text[TT__PROBLEM_TEXT_MAX];
+    return choice->match > TT_MATCH_STALE && strcmp(choice->problem, tt__problem_text(text, m->problem)) != 0;
 }
 
 /* Is the cubin for this problem alone, although nobody tuned it? A program may ask for any number of these.
  */
 static bool is_for_once(const tt_choice *choice, const making *m) {
     const tt__template *t = m->candidate.t;
-    char text[TT__PROBLEM_TEXT_MAX];
-    return t->operation && t->operation->macros && !t->sized_by_args && choice->match > TT_MATCH_STALE &&
-           strcmp(choice->problem, tt__problem_text(text, m->problem)) != 0;
+    return t->operation && t->operation->macros && !t->sized_by_args && is_untuned(choice, m);
 }
 
 /* The plan works even if the store cannot be written (read-only, full). The next process must compile
@@ -372,43 +374,11 @@ static void load_family(tt_ctx *ctx, const tt__driver *cu, const making *m) {
     }
 }
 
-/* A stored cubin of a tuned problem is preferred, even from another version of NVRTC, because it was
- * measured. For other problems the library is asked first, which needs neither SQL nor a lock. */
-static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
-    const bool is_tuned = plan->choice.match <= TT_MATCH_STALE;
-    for (int i = 0; i < 2; i++) {
-        TT_TRY(find_stored(ctx, m, is_tuned == (i == 1)));
-        if (!m->cubin.len)
-            continue;
-        const tt_status status = load(plan, ctx, m);
-        if (status == TT_OK && i == 0 && !is_tuned)
-            load_family(ctx, plan->cu, m);
-        if (status == TT_OK)
-            return TT_OK;
-        TT_TRY(refuse_stored(m, status, TT_E_CUDA));
-    }
-    TT_TRY(compile_cubin(ctx, &plan->choice, m));
-    return load(plan, ctx, m);
-}
-
-/* The code that another plan has loaded, or new. Constants are data in the code, so a plan with constants
- * shares none. Relaxed mode: the driver's allocations while loading must not disturb a capture in any thread.
- */
-static tt_status get_code(tt_plan *plan, tt_ctx *ctx, making *m) {
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
-                        "cuThreadExchangeStreamCaptureMode"));
-    tt_status status = TT_OK;
-    if (!plan->n_constants)
-        status = module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch);
-    if (status == TT_OK && !plan->module)
-        status = compile_and_load(plan, ctx, m);
-    plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
-    return status;
-}
-
 /* Notes the arguments that the caller must give. */
 static tt_status take_parameters(tt_plan *plan, const tt__workload *w) {
+    free(plan->parameters);
+    plan->n_parameters = plan->n_constants = plan->n_buffers = 0;
+    plan->missing = 0;
     plan->parameters = calloc((size_t)w->n + 1, sizeof *plan->parameters);
     if (!plan->parameters)
         return tt__fail_memory((size_t)w->n * sizeof *plan->parameters);
@@ -444,6 +414,65 @@ static tt_status note_parameters(tt_plan *plan, const making *m) {
     return status;
 }
 
+/* A stored cubin of a tuned problem is preferred, even from another version of NVRTC, because it was
+ * measured. For other problems the library is asked first, which needs neither SQL nor a lock. */
+static tt_status load_stored(tt_plan *plan, tt_ctx *ctx, making *m) {
+    const bool is_tuned = plan->choice.match <= TT_MATCH_STALE;
+    for (int i = 0; i < 2; i++) {
+        TT_TRY(find_stored(ctx, m, is_tuned == (i == 1)));
+        if (!m->cubin.len)
+            continue;
+        const tt_status status = load(plan, ctx, m);
+        if (status == TT_OK && i == 0 && !is_tuned)
+            load_family(ctx, plan->cu, m);
+        if (status == TT_OK)
+            return TT_OK;
+        TT_TRY(refuse_stored(m, status, TT_E_CUDA));
+    }
+    return TT_OK;
+}
+
+/* The code that another plan has loaded, or stored code. */
+static tt_status find_code(tt_plan *plan, tt_ctx *ctx, making *m) {
+    if (!plan->n_constants)
+        TT_TRY(module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch));
+    return plan->module ? TT_OK : load_stored(plan, ctx, m);
+}
+
+/* Nobody waits for a compiler because of a size that was not measured. */
+static tt_status choose_any_size(tt_plan *plan, tt_ctx *ctx, making *m) {
+    bool found;
+    m->permutation = malloc(sizeof *m->permutation); /* large for a stack */
+    if (!m->permutation)
+        return tt__fail_memory(sizeof *m->permutation);
+    TT_TRY(tt__ladder_any_size(&found, m->permutation, &plan->choice, &m->candidate, ctx, m->templates,
+                               &m->gpu, m->problem));
+    if (!found)
+        return TT_OK;
+    m->problem = m->permutation;
+    make_key(m);
+    plan->launch = m->candidate.launch;
+    TT_TRY(note_parameters(plan, m));
+    return find_code(plan, ctx, m);
+}
+
+/* Found or new. Constants are data in the code, so a plan with constants shares none. Relaxed mode: the
+ * driver's allocations while loading must not disturb a capture in any thread. */
+static tt_status get_code(tt_plan *plan, tt_ctx *ctx, making *m) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
+                        "cuThreadExchangeStreamCaptureMode"));
+    tt_status status = find_code(plan, ctx, m);
+    if (status == TT_OK && !plan->module && is_untuned(&plan->choice, m))
+        status = choose_any_size(plan, ctx, m);
+    if (status == TT_OK && !plan->module)
+        status = compile_cubin(ctx, &plan->choice, m);
+    if (status == TT_OK && !plan->module)
+        status = load(plan, ctx, m);
+    plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
+    return status;
+}
+
 /* Bytes that a launch moves: as the operation counts them, else each buffer once for each direction. */
 static double moved_bytes(const tt_plan *plan, const tt__problem *p) {
     double sum = 0;
@@ -465,11 +494,11 @@ static double estimate_us(const tt_plan *plan, const making *m) {
     return us > least_us ? us : least_us;
 }
 
-static void collect(tt_plan *plan, const tt_ctx *ctx, const making *m) {
-    const tt__template *t = m->candidate.t;
+static void collect(tt_plan *plan, const tt_ctx *ctx, const making *m, const tt__problem *asked) {
+    const tt__template *t = m->answered;
     if (ctx->collector && plan->choice.match != TT_MATCH_EXACT)
         plan->tally =
-            tt__tally_of(ctx->collector, m->problem, t->operation, t->path, &m->gpu, estimate_us(plan, m));
+            tt__tally_of(ctx->collector, asked, t->operation, t->path, &m->gpu, estimate_us(plan, m));
 }
 
 tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {
@@ -489,9 +518,15 @@ tt_status tt__plan_make(tt_plan **out, tt_ctx *ctx, const tt__template_set *temp
     for (int i = 0; i < plan->launch.n_passes; i++)
         plan->launch.passes[i].early &= !ctx->no_early_launch;
     tt__kernel_constants(plan->constants, &plan->launch);
-    collect(plan, ctx, &m);
+    if (plan->choice.match > TT_MATCH_STALE && ctx->tune_budget_s > 0) {
+        pthread_mutex_lock(&ctx->lock);
+        tt__first_use_note(ctx, templates, p, plan->choice.why, sizeof plan->choice.why);
+        pthread_mutex_unlock(&ctx->lock);
+    }
+    collect(plan, ctx, &m, p);
     *out = plan;
 out:
+    free(m.permutation);
     tt__str_free(&m.cubin);
     if (status != TT_OK)
         tt__plan_free(plan);

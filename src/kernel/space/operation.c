@@ -148,6 +148,46 @@ bool tt__problem_copy(tt__problem *out, const tt__problem *p) {
     return known;
 }
 
+/* Returns the end of the name, behind which a number may be written. Names are not compared. */
+static char *add_setting(tt__problem *p, const char *name, int64_t number) {
+    tt__setting *s = &p->settings[p->n++];
+    const size_t n = strlen(name);
+    memcpy(s->name, name, n + 1);
+    s->number = number;
+    return s->name + n;
+}
+
+void tt__problem_permute(tt__problem *out, int n, const int64_t *dims, const int64_t *strides, int elem_size,
+                         int align) {
+    double bytes = elem_size;
+    tt__copy(out->op, sizeof out->op, "permute");
+    for (int i = 0; i < TT__PERMUTE_DIMS; i++) {
+        tt__integer_text(add_setting(out, "dim", i < n ? dims[i] : 1), i);
+        bytes *= i < n ? (double)dims[i] : 1;
+    }
+    for (int i = 0; i < TT__PERMUTE_DIMS; i++)
+        tt__integer_text(add_setting(out, "stride", i < n ? strides[i] : 1), i);
+    add_setting(out, "elem_size", elem_size);
+    add_setting(out, "align", align);
+    out->moved_bytes = 2 * bytes;
+}
+
+bool tt__problem_as_permute(tt__problem *out, const tt__problem *p) {
+    if (!tt__problem_is_of(p, "transpose", ""))
+        return false;
+    const int64_t rows = tt__problem_number(p, "rows", 1), cols = tt__problem_number(p, "cols", 1),
+                  batch = tt__problem_number(p, "batch", 1);
+    const int64_t dims[] = {rows, cols, batch};
+    const int64_t strides[] = {tt__problem_number(p, "lds", cols), 1, tt__problem_number(p, "src_stride", 1)};
+    if (tt__problem_number(p, "ldd", rows) != rows ||
+        (batch > 1 && tt__problem_number(p, "dst_stride", rows * cols) != rows * cols))
+        return false;
+    *out = (tt__problem){.warm = p->warm, .in_graph = p->in_graph};
+    tt__problem_permute(out, batch > 1 ? 3 : 2, dims, strides, tt__problem_elem_size(p),
+                        tt__problem_align(p));
+    return true;
+}
+
 /* ---- From text ----------------------------------------------------------------------------------------- */
 
 /* The values that a text gives to variables. */

@@ -55,6 +55,16 @@ int tt__metric_named(const tt__operation *op, const char *name);
 /* The copy of as many bytes as the problem moves, for comparison. False if that number is unknown. */
 bool tt__problem_copy(tt__problem *out, const tt__problem *p);
 
+/* Makes `out`, which has no settings yet, a problem of `permute`, whose variables are those of
+ * kernel_templates/ops/permute.cu: n dimensions of the destination, the innermost first, and their strides in
+ * the source, at most TT__PERMUTE_DIMS. */
+enum { TT__PERMUTE_DIMS = 16 };
+void tt__problem_permute(tt__problem *out, int n, const int64_t *dims, const int64_t *strides, int elem_size,
+                         int align);
+/* The permutation that does the same as a transpose. False: it is none, or there are gaps in its destination.
+ */
+bool tt__problem_as_permute(tt__problem *out, const tt__problem *p);
+
 /* Does it have a reference or a file with the right results? */
 bool tt__operation_verifies(const tt__operation *op);
 
