@@ -525,9 +525,10 @@ tt_status tt__store_version(tt__store *s, int64_t *version) {
 tt_status tt__store_begin(tt__store *s) {
     if (s->grouped)
         return tt__fail(TT_E_INTERNAL, "%s: tt__store_begin inside a group of writes", s->path);
+    TT_TRY(tt__db_begin(s, &s->grouped));
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &s->checks_keys);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 0, NULL);
-    return tt__db_begin(s, &s->grouped);
+    return TT_OK;
 }
 
 tt_status tt__store_hold(tt__store *s) {
@@ -538,9 +539,9 @@ tt_status tt__store_commit(tt__store *s) {
     if (!s->grouped)
         return tt__fail(TT_E_INTERNAL, "%s: tt__store_commit without tt__store_begin", s->path);
     s->grouped = false;
-    if (sqlite3_get_autocommit(s->db))
-        return tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes", s->path);
-    tt_status status = tt__db_end(s, true, TT_OK);
+    const bool undone = sqlite3_get_autocommit(s->db);
+    tt_status status = undone ? TT_OK : tt__db_end(s, true, TT_OK);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, s->checks_keys, NULL);
-    return status;
+    return undone ? tt__fail(TT_E_DB, "%s: an earlier failure has undone this group of writes", s->path)
+                  : status;
 }

@@ -585,9 +585,10 @@ static const tt__member *find_part(const tt__import *m, tt__file_part part) {
 tt_status tt__import_begin(tt__import *m, tt__file_part part) {
     const tt__member *found = find_part(m, part);
     const char *type = parts[part].bracket == '[' ? "array" : "object";
-    if (!found || strcmp(found->type, type) != 0)
+    const bool is_other = found && strcmp(found->type, type) != 0;
+    if (!m->parts[part].begin || is_other) /* a name with an escape begins none */
         return tt__fail(TT_E_INVALID, "%s: %s is %s: expected an %s, as `tune export` writes it", m->path,
-                        parts[part].path, found ? found->type : "missing", type);
+                        parts[part].path, is_other ? found->type : "missing", type);
     m->walked = part;
     m->n_members = 0;
     m->more = true;

@@ -684,6 +684,8 @@ static tt_status take_result(results *all, const tt__member *v, bool *yes) {
     result *r = &all->r;
     tt__str config = r->config; /* its memory stays */
     config.len = 0;
+    if (config.text)
+        *config.text = '\0'; /* a result without parameters adds nothing */
     *r = (result){.config = config};
     all->stage = TT__STAGE_SCREEN;
     if (strcmp(v->type, "object") != 0)

@@ -533,6 +533,39 @@ static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__
     return TT_OK;
 }
 
+/* Has its code a macro that is a size of the problem? */
+static bool is_of_one_size(const tt__template *t) {
+    bool yes = false;
+    for (size_t i = 0; i < t->n_derived && !yes; i++) {
+        const char *name = t->derived[i].value.text;
+        yes = t->derived[i].macro && strcmp(name, "elem_size") != 0 &&
+              tt__operation_variable(t->operation, name, strlen(name));
+    }
+    return yes;
+}
+
+/* Does a kernel that gets the sizes as arguments have at least 0.75 of the speed? On an H200 it has so for
+ * large elements; for small ones it has down to 0.27, and only short launches may have that. */
+static bool is_fast_enough(const tt__problem *p) {
+    enum { SHORT_BYTES = 8 << 20, OF_ONE_MATRIX = 4, OF_BATCHES = 8 };
+    const int least = tt__problem_number(p, "batch", 1) > 1 ? OF_BATCHES : OF_ONE_MATRIX;
+    return tt__problem_elem_size(p) >= least || p->moved_bytes <= SHORT_BYTES;
+}
+
+/* Does a plan prefer a kernel of `permute` to waiting for a compiler? `permutation` is what that solves. */
+static bool is_replaced(tt__problem *permutation, const tt__template *t, const tt__problem *p) {
+    return is_of_one_size(t) && is_fast_enough(p) && tt__problem_as_permute(permutation, p);
+}
+
+/* What a plan runs in place of the choice is not what the rule knows the loss of. Out of line, for its frame.
+ */
+static __attribute__((noinline)) void note_loss(const query *q, const tt__tuning_rule *r,
+                                                const tt__template *t, int chosen) {
+    tt__problem permutation;
+    if (!is_replaced(&permutation, t, q->problem))
+        *q->loss = tt__rule_loss(r, q->problem, chosen);
+}
+
 /* Asks the first layer that has a rule for such problems. */
 static tt_status ask_rule(query *q, bool another, bool *done) {
     const tt__tuning_rule *r = NULL;
@@ -559,7 +592,7 @@ static tt_status ask_rule(query *q, bool another, bool *done) {
     if (q->candidate)
         *q->candidate = found;
     if (q->loss && !another)
-        *q->loss = tt__rule_loss(r, q->problem, chosen);
+        note_loss(q, r, found.t, chosen);
     return TT_OK;
 }
 
@@ -662,38 +695,20 @@ tt_status tt__ladder_loss(tt_choice *choice, double *loss, tt_ctx *ctx, const tt
     return look_up(ctx, templates, gpu, p, choice, NULL, loss);
 }
 
-/* Has its code a macro that is a size of the problem? */
-static bool is_of_one_size(const tt__template *t) {
-    bool yes = false;
-    for (size_t i = 0; i < t->n_derived && !yes; i++) {
-        const char *name = t->derived[i].value.text;
-        yes = t->derived[i].macro && strcmp(name, "elem_size") != 0 &&
-              tt__operation_variable(t->operation, name, strlen(name));
-    }
-    return yes;
-}
-
-/* Does a kernel that gets the sizes as arguments have at least 0.75 of the speed? On an H200 it has so for
- * large elements; for small ones it has down to 0.27, and only short launches may have that. */
-static bool is_fast_enough(const tt__problem *p) {
-    enum { SHORT_BYTES = 8 << 20, OF_ONE_MATRIX = 4, OF_BATCHES = 8 };
-    const int least = tt__problem_number(p, "batch", 1) > 1 ? OF_BATCHES : OF_ONE_MATRIX;
-    return tt__problem_elem_size(p) >= least || p->moved_bytes <= SHORT_BYTES;
-}
-
 tt_status tt__ladder_any_size(bool *found, tt__problem *permutation, tt_choice *choice,
                               tt__candidate *candidate, tt_ctx *ctx, const tt__template_set *templates,
                               const tt__gpu *gpu, const tt__problem *p) {
     const tt__operation *asked = candidate->t->operation;
     const tt__template *t = NULL;
     *found = false;
-    if (is_of_one_size(candidate->t) && is_fast_enough(p) && tt__problem_as_permute(permutation, p))
+    if (is_replaced(permutation, candidate->t, p))
         t = tt__template_set_for(templates, permutation);
     if (!t)
         return TT_OK;
     TT_TRY(tt__template_read(&t));
     permutation->in_graph = false; /* the kernel is the same, and no winner is asked for */
     query q = {.ctx = ctx,
+               .known = tt__knowledge_now(ctx),
                .gpu = gpu,
                .problem = permutation,
                .asked = permutation,
@@ -702,13 +717,20 @@ tt_status tt__ladder_any_size(bool *found, tt__problem *permutation, tt_choice *
                .templates = templates,
                .choice = choice,
                .candidate = candidate};
-    TT_TRY(tt__facts_of(&q.facts, q.op, gpu, permutation));
-    TT_TRY(try_sized_by_args(&q, found));
-    if (!*found)
-        return TT_OK;
-    q.problem = p; /* it is what can be tuned */
-    q.op = asked;
-    return advise(&q);
+    if (q.known)
+        q.layers = tt__snapshot_layers(q.known, permutation);
+    if (!ctx->gpu_name[0])
+        tt__driver_version(q.driver, sizeof q.driver);
+    tt_status status = tt__facts_of(&q.facts, q.op, gpu, permutation);
+    if (status == TT_OK)
+        status = try_sized_by_args(&q, found);
+    if (status == TT_OK && *found) {
+        q.problem = p; /* it is what can be tuned */
+        q.op = asked;
+        status = advise(&q);
+    }
+    tt__knowledge_release(ctx, q.known);
+    return status;
 }
 
 tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {

@@ -463,7 +463,7 @@ static tt_status get_code(tt_plan *plan, tt_ctx *ctx, making *m) {
     TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
                         "cuThreadExchangeStreamCaptureMode"));
     tt_status status = find_code(plan, ctx, m);
-    if (status == TT_OK && !plan->module && is_untuned(&plan->choice, m))
+    if (status == TT_OK && !plan->module && !ctx->locked && is_untuned(&plan->choice, m))
         status = choose_any_size(plan, ctx, m);
     if (status == TT_OK && !plan->module)
         status = compile_cubin(ctx, &plan->choice, m);

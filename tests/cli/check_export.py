@@ -276,6 +276,7 @@ def check_values(kernels):
     kept = (here / "saxpy_n.h").read_bytes()
     assert "saxpy_n.h is there, made by `tune export --format header`: name" in run(tune, *one, "c", "--output", "saxpy_n.c", code=2)
     assert "tuned.h is there, made by `tune export --format c`: name" in run(tune, *one, "header", "--output", "tuned.h", code=2)
+    assert "#define" in run(tune, *one, "header", "--output", "/dev/stdout")
     assert (here / "saxpy_n.h").read_bytes() == kept and (here / "tuned.h").read_text() == text and not (here / "saxpy_n.c").exists()
     run(tune, *one, "header", "--output", "saxpy_n.h")
     names = sorted(name for name in winner["config"] if f"-D{name}=" in " ".join(winner["options"]))

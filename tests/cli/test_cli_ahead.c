@@ -153,7 +153,7 @@ static void run_slow_start(run_result *r, const char *name, const char *cc, cons
     if (name)
         snprintf(called, sizeof called, "HOSTCUDA_NVML_NAME=%s", name);
     snprintf(is, sizeof is, "HOSTCUDA_CC=%s", cc);
-    snprintf(faults, sizeof faults, "HOSTCUDA_FAULTS=driver:init_slow=600%s", fault);
+    snprintf(faults, sizeof faults, "HOSTCUDA_FAULTS=driver:init_slow=1200%s", fault);
     const char *env[] = {called, is, faults, NULL};
     run_tune(r, &(run_spec){.env = env, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
 }

@@ -369,6 +369,35 @@ static void reads_long_files(void **state) {
     tt__str_free(&turned);
 }
 
+/* A result without parameters takes none from the one before, and a part is found by its very name only. */
+static void reads_what_is_empty_or_escaped(void **state) {
+    (void)state;
+    static const char *const configs[] = {"A=1", "", "A=2"};
+    tt__store *s = must_open(":memory:");
+    int64_t run = new_run(s, &env1, "measured");
+    tt__recording *r;
+    tt__str json = {0};
+    for (int i = 0; i < 3; i++)
+        put_time(s, run, 64 + i, "abc", configs[i], TT__STAGE_SCREEN, 5 + i);
+    assert_ok(tt__recording_export(s, 1, NULL, "", &json));
+    tt__store_close(&s);
+    write_file(in_dir("r.json"), json.text, json.len);
+    assert_ok(tt__recording_open(&r, in_dir("r.json")));
+    for (int i = 0; i < 3; i++)
+        assert_true(recorded(r, 64 + i, configs[i], TT__STAGE_SCREEN) == 5 + i);
+    tt__recording_close(&r);
+
+    char *results = strstr(json.text, "\"results\"");
+    tt__str changed = {0};
+    tt__str_addn(&changed, json.text, (size_t)(results - json.text));
+    tt__str_addf(&changed, "\"resu\\u006cts\"%s", results + strlen("\"results\""));
+    write_file(in_dir("r.json"), changed.text, changed.len);
+    assert_int_equal(tt__recording_open(&r, in_dir("r.json")), TT_E_INVALID);
+    assert_non_null(strstr(tt_last_error(), "results is missing"));
+    tt__str_free(&changed);
+    tt__str_free(&json);
+}
+
 /* Escapes and numbers are what SQLite's JSON functions made of them before. */
 static void reads_texts_and_numbers(void **state) {
     (void)state;
@@ -546,11 +575,17 @@ static void stays_small_and_fast(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(keeps_everything),           TEST(is_t4),
-        TEST(reads_what_reasons_said),    TEST(exports_the_newest),
-        TEST(reads_long_files),           TEST(reads_texts_and_numbers),
-        TEST(elects_from_the_last_stage), TEST(elects_from_the_screening),
-        TEST(elects_by_the_objective),    TEST(exports_replays_for_want_of_better),
+        TEST(keeps_everything),
+        TEST(is_t4),
+        TEST(reads_what_reasons_said),
+        TEST(exports_the_newest),
+        TEST(reads_long_files),
+        TEST(reads_texts_and_numbers),
+        TEST(reads_what_is_empty_or_escaped),
+        TEST(elects_from_the_last_stage),
+        TEST(elects_from_the_screening),
+        TEST(elects_by_the_objective),
+        TEST(exports_replays_for_want_of_better),
         TEST(stays_small_and_fast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -365,7 +365,7 @@ size_t tt__search_most(const tt__search *search) {
     const tt__limits *limits = &search->limits;
     if (is_tried_whole(search))
         return limits->whole + search->n_guests;
-    if (search->settled)
+    if (search->settled && !needs_more(search))
         return tt__search_counted(search) + n_unknown(search); /* each template is tried once */
     const bool is_long = may_end_early(search) && !is_modelled(search);
     size_t n_left_out, end = ends_at(search, &search->gains),

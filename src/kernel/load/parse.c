@@ -330,8 +330,9 @@ static tt_status check_parameter(const tt__template *t, const tt__geometry_expr 
     const tt__type given = a->by_value      ? TT__TYPE_NONE
                            : o && o->scalar ? o->variable < 0 ? o->type : TT__TYPE_NONE
                                             : a->type;
+    /* f16 may be an unsigned short, and no argument has an fp8 type. */
     const bool bits =
-        tt__types[wanted].size == 2 || tt__types[given].size == 2; /* f16 may be an unsigned short */
+        tt__types[wanted].size == 2 || tt__types[given].size == 2 || !tt__types[wanted].argument;
     if (!wanted || !given || bits || tt__types[wanted].floating == tt__types[given].floating)
         return TT_OK;
     return tt__template_fail(t->path, a->value.line, a->value.column,

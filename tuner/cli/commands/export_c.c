@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/grow.h"
@@ -804,6 +805,9 @@ static tt_status check_file(const char *path) {
 
 tt_status tt__export_c_spares(const char *path) {
     const char *format;
+    struct stat is;
+    if (stat(path, &is) != 0 || !S_ISREG(is.st_mode) || access(path, R_OK) != 0)
+        return TT_OK; /* as /dev/stdout */
     TT_TRY(read_format(path, &format));
     return format && strcmp(format, "c") == 0 ? fail_there(path, format) : TT_OK;
 }
