@@ -4,7 +4,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -81,6 +84,33 @@ static void test_bounds(void **state) {
     plan_has(11, 380000, 1, false, "transpose_");
 }
 
+/* A lock file's default is the same in all processes, whatever is loaded. */
+static void test_lock(void **state) {
+    (void)state;
+    char folder[] = "/tmp/tt-narrow-XXXXXX", path[64];
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    tt_problem p = TT_INIT(tt_problem);
+    tt_plan *plan;
+    tt_ctx *ctx;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/app.lock", folder);
+    opts.db_path = path;
+    OK(tt_open(&ctx, &opts));
+    tt_close(&ctx);
+    opts.db_path = NULL;
+    opts.lock_file = path;
+    opts.lock_default = 1;
+    OK(tt_open(&ctx, &opts));
+    p.rows = 5;
+    p.cols = 3000000;
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_memory_equal(tt_plan_choice(plan)->kernel, "transpose_", strlen("transpose_"));
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* A width is an argument: all of them share a few kernels. */
 static void test_all_widths(void **state) {
     enum { WIDTH_MAX = 16, KERNELS_MAX = 8 };
@@ -115,6 +145,7 @@ static void test_all_widths(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_widths), cmocka_unit_test(test_bounds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_widths), cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_lock)};
     return device_open() ? cmocka_run_group_tests(tests, device_enter, device_leave) : device_missing();
 }

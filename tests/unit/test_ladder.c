@@ -3,8 +3,11 @@
  */
 #include "ladder_fixture.h"
 
+#include <math.h>
+
 #include "api/problem.h"
 #include "dispatch/ladder.h"
+#include "dispatch/snapshot.h"
 #include "dispatch/store_layers.h"
 
 /* ---- Distances and limits ------------------------------------------------------------------------------ */
@@ -221,6 +224,29 @@ static void far_is_not_near(void **state) {
         assert_int_equal(c.match, i ? TT_MATCH_DEFAULT : TT_MATCH_NEAREST);
         assert_int_equal(c.time_us > 0, i == 0);
         assert_true(i == 0 || tt__n_shipped == 0 || strcmp(c.layer, "shipped") == 0);
+    }
+    tt_close(&ctx);
+}
+
+/* A plan runs a kernel of any size in place of a rule's for this size alone, so the rule's loss says nothing.
+ */
+static void a_replaced_kernel_has_no_known_loss(void **state) {
+    (void)state;
+    tt_ctx *ctx = ctx_of(":memory:", "NVIDIA H200");
+    tt__gpu gpu;
+    assert_ok(tt__knowledge_gpu(ctx, &gpu));
+    for (int elem_size = 1; elem_size <= 4; elem_size *= 4) {
+        tt_problem p = TT_INIT(tt_problem);
+        tt_choice choice;
+        tt__problem narrow;
+        double loss;
+        p.rows = 8;
+        p.cols = 4000000;
+        p.elem_size = elem_size;
+        assert_ok(tt__matrix_problem(&narrow, &p));
+        assert_ok(tt__ladder_loss(&choice, &loss, ctx, &ctx->templates, &gpu, &narrow));
+        assert_int_equal(choice.match, TT_MATCH_RULE);
+        assert_int_equal(isinf(loss) != 0, elem_size == 4);
     }
     tt_close(&ctx);
 }
@@ -588,6 +614,7 @@ int main(void) {
         TEST(far_is_not_near),
         TEST(far_and_farther),
         TEST(a_rule_answers_what_was_not_measured),
+        TEST(a_replaced_kernel_has_no_known_loss),
         TEST(the_advice_is_about_the_problem),
         TEST(shipped_winners_answer),
         TEST(files_of_one_name_live_side_by_side),
