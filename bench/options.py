@@ -2,7 +2,8 @@
 """options.py [--tune PROGRAM] [--budget TIME] FILE.cu...: is it worth it to tune compiler options, too?
 
 Tunes each kernel as it is. Then it fixes the winner's parameters, lets only compiler options vary (registers, caching of
-loads, the assembler's level of optimization), and tries all of them. Prints how much faster the best one is.
+loads, the assembler's level of optimization), and tries all of them. Prints how much faster the best one is. A file that
+says itself how many registers a thread may have keeps what it says.
 """
 
 import argparse
@@ -34,15 +35,16 @@ def with_options(text: str, values: dict) -> str:
         if found:
             end = " as template" if re.search(r"\bas\s+template\s*$", found[3]) else ""
             line = f"//@ {found[1]} {found[2]} {values[found[2]]}{end}"
-        if not re.match(r"\s*//@\s*(default|maxrregcount)\s", line):
+        if not re.match(r"\s*//@\s*default\s", line):
             lines.append(line)
+    if not re.search(r"^\s*//@\s*maxrregcount\s", text, re.MULTILINE):
+        lines += [f"//@ param REGISTERS_ {' '.join(map(str, REGISTERS))}", "//@ maxrregcount REGISTERS_"]
+        config += f"REGISTERS_={REGISTERS[0]} "
     lines += [
-        f"//@ param REGISTERS_ {' '.join(map(str, REGISTERS))}",
         f"//@ param LOADS_ {' '.join(LOADS)}",
         f"//@ param LEVEL_ {' '.join(map(str, LEVELS))}",
-        "//@ maxrregcount REGISTERS_",
         "//@ options --ptxas-options=-dlcm={LOADS_} --ptxas-options=-O{LEVEL_}",
-        f"//@ default {config}REGISTERS_={REGISTERS[0]} LOADS_={LOADS[0]} LEVEL_={LEVELS[0]}",
+        f"//@ default {config}LOADS_={LOADS[0]} LEVEL_={LEVELS[0]}",
     ]
     return "\n".join(lines) + "\n"
 
