@@ -109,6 +109,10 @@ CASES = [  # what is changed, and what the message says
     (option("-Ifolder"), "-Ifolder is not allowed: it is an annotation: //@ include FOLDER"),
 ]
 
+FITS = [  # nothing is said of these
+    {"args": "x, y, i32 n, u8 56", "code": "#include <cuda_fp8.h>\n" + HEAD.replace("n)", "n, __nv_fp8_e4m3 a)") + TAIL},
+]
+
 
 def check(folder, changes):
     (folder / "k.cu").write_text(TEXT.format(**{**USUAL, **changes}), encoding="utf-8")
@@ -128,5 +132,9 @@ with tempfile.TemporaryDirectory() as name:
         done = check(folder, changes)
         if done.returncode == 0 or says not in done.stderr:
             wrong.append(f"{changes}\n  expected: {says}\n  found ({done.returncode}): {done.stderr}")
+    for changes in FITS:
+        done = check(folder, changes)
+        if done.returncode or done.stderr:
+            wrong.append(f"{changes}\n  expected: nothing\n  found ({done.returncode}): {done.stderr}")
 print(f"{len(CASES)} messages")
 sys.exit("\n".join(wrong) or 0)

@@ -307,6 +307,27 @@ static void test_effort_of_a_short_problem(void **state) {
     }
 }
 
+/* It had settled when the one trial of another template proved the problem short. */
+static void test_effort_of_a_problem_that_gets_short(void **state) {
+    (void)state;
+    bench b;
+    bench_open(&b, true);
+    b.s.strategy = &tt__strategy_exhaustive;
+    b.is_short = true;
+    b.patience = 3;
+    b.backend.room = 1;
+    b.backend.alike = true;
+    b.backend.us = 25;
+    forget_model(&b);
+    expect_measured(&b, 16, 7, 6, 1);
+    b.opts.force = true;
+    b.backend.fast_at = SPACE;
+    expect_measured(&b, 16, 16, 15, 1);
+    b.opts.force = false;
+    expect_measured(&b, 16, 0, 15, 1);
+    bench_close(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_effort_with_only),
@@ -319,6 +340,7 @@ int main(void) {
         cmocka_unit_test(test_patience_of_a_forced_template),
         cmocka_unit_test(test_half_is_the_strategys),
         cmocka_unit_test(test_effort_of_a_short_problem),
+        cmocka_unit_test(test_effort_of_a_problem_that_gets_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

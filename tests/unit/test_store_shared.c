@@ -25,6 +25,34 @@ static void groups_writes(void **state) {
     assert_int_equal(raw_sql(path, "SELECT count(*) FROM run"), 1);
 }
 
+static void assert_checks_keys(tt__store *s, ids id) {
+    tt__trial t = good(5);
+    assert_fails(tt__store_trial_put(s, id.run, 99, id.config, TT__STAGE_SCREEN, &t), TT_E_DB, "FOREIGN KEY");
+}
+
+/* A group checks no foreign keys, which does not outlast it: it may be refused, end, or be undone. */
+static void checks_keys_after_a_group(void **state) {
+    (void)state;
+    const char *path = in_dir("keys.db");
+    tt__store *s = must_open(path), *other = must_open(path);
+    ids id = some_ids(s);
+    assert_checks_keys(s, id);
+    assert_ok(tt__store_begin(other));
+    s->patience_s = 0;
+    assert_fails(tt__store_begin(s), TT_E_DB, "another process");
+    assert_ok(tt__store_commit(other));
+    assert_checks_keys(s, id);
+    assert_ok(tt__store_begin(s));
+    assert_ok(tt__store_commit(s));
+    assert_checks_keys(s, id);
+    assert_ok(tt__store_begin(s));
+    assert_int_equal(sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    assert_fails(tt__store_commit(s), TT_E_DB, "undone");
+    assert_checks_keys(s, id);
+    tt__store_close(&s);
+    tt__store_close(&other);
+}
+
 static void waits_for_others(void **state) {
     (void)state;
     const char *path = in_dir("w.db");
@@ -262,8 +290,9 @@ static void refuses_after_a_fork(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(groups_writes),    TEST(waits_for_others),        TEST(many_processes),
-        TEST(killed_processes), TEST(created_by_many_at_once), TEST(refuses_after_a_fork),
+        TEST(groups_writes),        TEST(checks_keys_after_a_group), TEST(waits_for_others),
+        TEST(many_processes),       TEST(killed_processes),          TEST(created_by_many_at_once),
+        TEST(refuses_after_a_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

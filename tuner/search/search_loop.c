@@ -355,7 +355,7 @@ static tt_status end_round(tt__session *s, tt__search_loop *u) {
 }
 
 /* Tries each template once that the strategy never named. All templates have then competed, and running the
- * same effort again measures nothing. */
+ * same effort again measures nothing. One of them may prove the problem short: then the search goes on. */
 static tt_status try_the_rest(tt__session *s, tt__search_loop *u) {
     tt__search *search = u->search;
     while (u->rest < search->space.n && !search->cut && s->backend->ops->room(s->backend) > 0) {
@@ -369,9 +369,12 @@ static tt_status try_the_rest(tt__session *s, tt__search_loop *u) {
         TT_TRY(tt__search_submit(s, search, first));
         u->n_pending++;
     }
-    if (u->n_pending == 0)
-        u->stage = TT__SEARCH_OVER;
-    return TT_OK;
+    if (u->n_pending > 0)
+        return TT_OK;
+    const bool got_short = search->settled && tt__search_left(search) > 0 && !search->cut;
+    u->stage = got_short ? TT__SEARCH_ROUND : TT__SEARCH_OVER;
+    search->settled &= !got_short;
+    return got_short ? open_round(s, u) : TT_OK;
 }
 
 tt_status tt__search_loop_feed(tt__session *s, tt__search_loop *u) {
