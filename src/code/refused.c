@@ -14,6 +14,7 @@
 #define HOST                                                                                                 \
     "is host code: take it out of the file, or put"                                                          \
     " it between #ifndef __CUDACC_RTC__ and #endif"
+#define BOTH "%.*s is both a type of the code and a parameter: give one another name"
 #define OF_KERNEL                                                                                            \
     "in a kernel launches another, which is not supported: let a `kernel` line launch it, or make it a "     \
     "__device__ function"
@@ -174,7 +175,7 @@ static bool has_macro(tt__str *out, const char *name, const char *error, const c
     const char *code = line_after(error), *mark = line_after(code);
     const char *own = base_name(name, strlen(name)), *file = base_name(error, strcspn(error, "(\n"));
     const bool header = strncmp(file, own, strlen(own)) != 0 || file[strlen(own)] != '(';
-    const char *expected = strstr(error, "expected a");
+    const char *expected = strstr(error, "expected a"), *tag = strstr(error, "expected either a definition");
     for (int i = 0; i < n && *mark; i++) {
         const char *macro = options[i] + 2, *at;
         const size_t length = strcspn(macro, "=");
@@ -186,6 +187,8 @@ static bool has_macro(tt__str *out, const char *name, const char *error, const c
                          "%.*s is a macro, as each parameter is, also in headers: give it another "
                          "name, or say `as template`",
                          (int)length, macro);
+        else if (tag && tag < code)
+            tt__str_addf(out, BOTH, (int)length, macro);
         else if (expected && expected < code)
             tt__str_addf(out,
                          "%.*s is a macro, as each parameter is: take its declaration out of the code, or, "
@@ -196,6 +199,27 @@ static bool has_macro(tt__str *out, const char *name, const char *error, const c
         return true;
     }
     return false;
+}
+
+/* `using NAME =8`, where a parameter's value has taken the place of a type. */
+static bool is_alias(tt__str *out, const char *original, const char *error) {
+    static const char using[] = "using ";
+    const char *code = line_after(error), *expected = strstr(error, "expected a type specifier");
+    const char *value = code + strnlen(code, strspn(line_after(code), " ")), *end = value, *name;
+    char text[160];
+    while (end > code && strchr(" =", end[-1]))
+        end--;
+    for (name = end; name > code && tt__is_word_char(name[-1]);)
+        name--;
+    if (!expected || expected > code || end == value || name == end || name < code + strlen(using) ||
+        strncmp(name - strlen(using), using, strlen(using)) != 0)
+        return false;
+    const char *start = name - strlen(using);
+    snprintf(text, sizeof text, "%.*s", (int)(value + strcspn(value, ";\n") - start), start);
+    if (strstr(original, text)) /* the file says so itself */
+        return false;
+    tt__str_addf(out, BOTH, (int)(end - name), name);
+    return true;
 }
 
 /* The name that the compiler does not know: in the first line of the error, or where the ^ is. */
@@ -297,7 +321,7 @@ bool tt__refused_code(tt__str *out, const char *name, const char *original, cons
     bool found = is_of_assembler(out, error) || has_no_header(out, error) ||
                  is_left_out(out, original, source, error) ||
                  (code && has_refused(out, source, code, error, all)) ||
-                 has_macro(out, name, error, options, n_options) ||
+                 has_macro(out, name, error, options, n_options) || is_alias(out, original, error) ||
                  (code && is_newer(out, code, options, n_options)) || is_in_header(out, name, error);
     free(code);
     return found;

@@ -53,6 +53,12 @@ CASES = [  # what is changed, and what the message says
     # a clash of names
     (clash("width", within("width::f();", '#include "clash.h"\n')), "width is a macro, as each parameter is, also in headers: give it another name"),
     (clash("m", {"code": HEAD.replace("n)", "m)") + TAIL.replace("n /", "m /")}), "m is a macro, as each parameter is: take its declaration out"),
+    (clash("W", within("W w = n; y[1] = w;", "using W = float;\n")), "W is both a type of the code and a parameter: give one another name"),
+    (clash("W", within("using W  =  float; W w = n; y[1] = w;")), "W is both a type of the code and a parameter: give one another name"),
+    (within("W w = n; y[1] = w;", "using W = 1;\n"), "error: expected a type specifier"),
+    (clash("W", within("W w; w.a = n; y[1] = w.a;", "struct W { int a; };\n")), "W is both a type of the code and a parameter"),
+    (clash("W", within("W w = A; y[1] = w;", "enum W { A };\n")), "W is both a type of the code and a parameter"),
+    (clash("W", within("W w = n; y[1] = w;", "typedef float W;\n")), "W is a macro, as each parameter is: take its declaration out"),
     (clash("ITEMS_PER_THREAD", within("cub::BlockReduce<int, 32> r;", "#include <cub/cub.cuh>\n")),
      "ITEMS_PER_THREAD is a macro, as each parameter is, also in headers: give it another name, or say `as template`"),
     # names without their header

@@ -97,17 +97,21 @@ static int print_short_help(void) {
     return TT__EXIT_USAGE;
 }
 
-/* tune help [COMMAND], tune help --man [COMMAND], tune help --completion SHELL */
+static const char help_forms[] =
+    "\"tune help [COMMAND]\", \"tune help --man [COMMAND]\" or \"tune help --completion bash|zsh|fish\"";
+
 static int help(int argc, char **argv) {
-    const char *form = argc > 1 && argv[1][0] == '-' ? argv[1] : "", *word = argv[*form ? 2 : 1];
+    const char *form = argc > 1 && argv[1][0] == '-' ? argv[1] : "";
+    const int at = *form ? 2 : 1;
+    const char *word = argv[at];
     bool man = strcmp(form, "--man") == 0;
+    if (argc > at + 1)
+        return tt__cli_fail(
+            tt__fail(TT_E_INVALID, "unexpected \"%s\"; help takes one word: %s", argv[at + 1], help_forms));
     if (strcmp(form, "--completion") == 0)
         return tt__cli_fail(tt__cli_print_completion(word ? word : ""));
     if (*form && !man && strcmp(form, "--help") != 0 && strcmp(form, "-h") != 0)
-        return tt__cli_fail(tt__fail(TT_E_INVALID,
-                                     "unknown option %s; it is \"tune help [COMMAND]\", \"tune help --man "
-                                     "[COMMAND]\" or \"tune help --completion bash|zsh|fish\"",
-                                     form));
+        return tt__cli_fail(tt__fail(TT_E_INVALID, "unknown option %s; it is %s", form, help_forms));
     const tt__cli_command *c = word ? tt__cli_find(word) : tt__cli_all.items[0];
     if (!c)
         return tt__cli_fail(TT_E_INVALID);

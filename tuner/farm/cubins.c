@@ -201,32 +201,38 @@ static bool may_write(const char *text, const char *name, size_t n, bool is_arra
            strncmp(next, ">>=", 3) == 0 || *next == '.' || strncmp(next, "->", 2) == 0;
 }
 
-/* Is it a __device__ variable of the file, and a table: read, and never written by the code? */
-static bool is_table(const char *text, const char *name, size_t n, bool is_array) {
-    static const char word[] = "__device__";
-    bool read = false, found = false; /* the declaration; else it is a header's, as cuda::std::end is */
+/* The word that declares it, if it is a variable of the file, and a table: read, and never written by the
+ * code. Else NULL. */
+static const char *table_word(const char *text, const char *name, size_t n, bool is_array) {
+    static const char *const words[] = {"__managed__", "__device__"};
+    const char *found = NULL; /* else it is a header's, as cuda::std::end is */
+    bool read = false;
     for (const char *at = text; (at = strstr(at, name)) != NULL; at += n) {
         if ((at > text && tt__is_word_char(at[-1])) || tt__is_word_char(at[n]))
             continue;
         const char *statement = at;
         while (statement > text && !strchr(";{}", statement[-1]))
             statement--;
-        const char *declared = strstr(statement, word);
-        if (declared && declared < at) {
+        const char *declared = NULL;
+        for (size_t i = 0; i < TT__COUNT(words) && !declared; i++) {
+            const char *word = strstr(statement, words[i]);
+            declared = word && word < at ? words[i] : NULL;
+        }
+        if (declared) {
             const char *end = after_elements(at + n);
-            found = true;
+            found = declared;
             if (*end == ';' || *end == ',')
                 continue;
-            return false; /* it has a value, or is something else */
+            return NULL; /* it has a value, or is something else */
         }
         if (may_write(text, at, n, is_array))
-            return false;
+            return NULL;
         read = true;
     }
-    return read && found;
+    return read ? found : NULL;
 }
 
-/* Nothing but the code can fill a __device__ variable. */
+/* Nothing but the code can fill a __device__ or __managed__ variable. */
 static void find_tables(tt__str *out, const tt__template *t, const void *image, size_t size) {
     tt__cubin_variable v;
     for (size_t at = 0; t->own && tt__cubin_next_variable(&v, TT__CUBIN_GLOBALS, image, size, &at);) {
@@ -236,9 +242,10 @@ static void find_tables(tt__str *out, const tt__template *t, const void *image, 
         if (!v.zero || n >= sizeof name || strncmp(v.name, "_ZZ", 3) == 0)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)n, plain);
-        if (is_table(t->source, name, n, v.bytes > sizeof(double)))
-            tt__str_addf(out, "%sthe code reads a __device__ array %s, which nothing fills: it stays zero",
-                         out->len ? "\n" : "", name);
+        const char *word = table_word(t->source, name, n, v.bytes > sizeof(double));
+        if (word)
+            tt__str_addf(out, "%sthe code reads a %s array %s, which nothing fills: it stays zero",
+                         out->len ? "\n" : "", word, name);
     }
 }
 
