@@ -31,6 +31,8 @@ class Choice:
     unverified: bool
     bits: str  #: its class of equal bits; "": unknown
     batch_invariant: "bool | None"  #: whether a row stays the same when rows are added; None: unknown
+    rows: int  #: of that problem; 0 if it has no such variables
+    cols: int
 
 
 #: By tt_result.batch_invariant.
@@ -40,7 +42,7 @@ _INVARIANT = (None, True, False)
 def choice(c: Any) -> Choice:
     return Choice(text(lib.tt_match_name(c.match)), text(c.kernel), config_of(text(c.config)), text(c.gpu),
                   text(c.problem), c.time_us, c.gbps, text(c.why), text(c.layer), bool(c.unverified),
-                  text(c.bits), _INVARIANT[c.batch_invariant])
+                  text(c.bits), _INVARIANT[c.batch_invariant], c.rows, c.cols)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,13 +69,23 @@ class Result:
     differing: float  #: with same_bits: the fraction of elements in which the fastest differs
     ulps: float  #: by so many units in the last place at most
     batch_invariant: "bool | None"  #: whether a row stays the same when rows are added; None: unknown
+    op: str  #: "transpose", "axpby"; of a kernel file, its kernel's name
+    rows: int  #: 0 if the problem has no such variables
+    cols: int
+    batch: int
+    elem_size: int
+    in_place: bool
+    warm: bool
+    in_graph: bool
+    copy_us: float  #: the time of the tuned copy of as many bytes
 
 
 def result(c: Any) -> Result:
     return Result(text(c.problem), text(c.kernel), config_of(text(c.config)), c.time_us, c.gbps, c.copy_fraction,
                   c.peak_fraction, c.speedup_vs_default, c.trials, c.failed, c.space, text(lib.tt_source_name(c.source)),
                   text(c.note), text(c.metrics), bool(c.unverified), text(c.bits), c.same_bits_cost, c.differing, c.ulps,
-                  _INVARIANT[c.batch_invariant])
+                  _INVARIANT[c.batch_invariant], text(c.op), c.rows, c.cols, c.batch, c.elem_size, bool(c.in_place), bool(c.warm),
+                  bool(c.in_graph), c.copy_us)
 
 
 _COLUMNS = {"problem": "{0.problem}", "time": "{0.time_us:.4g} us", "GB/s": "{0.gbps:.0f}", "of copy": "{0.copy_fraction:.1%}",

@@ -133,6 +133,10 @@ def main():
             file.write(UNVERIFIED.replace("n inout", "n out"))  # a graph cannot restore it
         own, replay = ("--kernel", kernel, "--db", db), "replay:" + recording
         look("tune", *own, "--unverified", "--warm", "--graph", "--quiet", "--max-trials", "2", host=True)
+        unmeasured = os.path.join(folder, "unmeasured.cu")
+        with open(unmeasured, "w", encoding="utf-8") as file:
+            file.write(re.sub("//@ metric.*", "//@ reference default", UNVERIFIED))
+        look("tune", "--kernel", unmeasured, "--db", os.path.join(folder, "unmeasured.db"), "--quiet", host=True)
         look("tune", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
         turned = ("--permute", "1,0", "--dims", "4096,4096", "--dtype", "f32")
         look("tune", "--device", replay, *turned, "--quiet", "--max-trials", "4")
