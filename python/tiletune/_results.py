@@ -31,8 +31,6 @@ class Choice:
     unverified: bool
     bits: str  #: its class of equal bits; "": unknown
     batch_invariant: "bool | None"  #: whether a row stays the same when rows are added; None: unknown
-    rows: int  #: of that problem; 0 if it has no such variables
-    cols: int
 
 
 #: By tt_result.batch_invariant.
@@ -42,7 +40,7 @@ _INVARIANT = (None, True, False)
 def choice(c: Any) -> Choice:
     return Choice(text(lib.tt_match_name(c.match)), text(c.kernel), config_of(text(c.config)), text(c.gpu),
                   text(c.problem), c.time_us, c.gbps, text(c.why), text(c.layer), bool(c.unverified),
-                  text(c.bits), _INVARIANT[c.batch_invariant], c.rows, c.cols)
+                  text(c.bits), _INVARIANT[c.batch_invariant])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,14 +22,14 @@ for path in sorted(package.glob("*.py")):
     defined.update({node.name: ast.get_docstring(node) for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))
                     and not node.name.startswith("_") and (node.name not in defined or path.name != "_torch.py")})
 wrong += [f"{name} has no docstring, or is not defined" for name in public if not defined.get(name)]
-# A class has each member of its struct, but for `renamed` ones: Progress has `problem` and `index`.
+# A class has each member of its struct, but for those that its `problem` says.
 header = re.sub(r"/\*.*?\*/", "", (root.parent / "include/tiletune.h").read_text(encoding="utf-8"), flags=re.S)
-for name, file, renamed in (("Result", "_results", set()), ("Choice", "_results", {"size"}), ("Progress", "_progress", {"text", "rows", "cols"})):
+for name, file, said in (("Result", "_results", set()), ("Choice", "_results", {"size", "rows", "cols"}), ("Progress", "_progress", {"text", "rows", "cols"})):
     struct = re.search(r"typedef struct tt_\w+ \{([^}]*)\} tt_%s;" % name.lower(), header)[1]
     members = {re.findall(r"\w+", re.sub(r"\[\d+\]", "", part))[-1] for part in re.split("[,;]", struct) if part.strip()}
     tree = ast.parse((package / f"{file}.py").read_text(encoding="utf-8"))
     kept = next({item.target.id for item in node.body if isinstance(item, ast.AnnAssign)} for node in tree.body
                 if isinstance(node, ast.ClassDef) and node.name == name)
-    wrong += [f"{name} lacks {member} of tt_{name.lower()}" for member in sorted(members - kept - renamed)]
+    wrong += [f"{name} lacks {member} of tt_{name.lower()}" for member in sorted(members - kept - said)]
 print("\n".join(wrong) or f"{len(files)} files, {len(public)} names")
 sys.exit(bool(wrong))
