@@ -443,8 +443,8 @@ static void computes_as_sql_does(void **state) {
             assert_int_equal(sqlite3_step(row), SQLITE_ROW);
             tt__value v = tt__expr_value(&in, e);
             if (!same_as_sql(v, row))
-                fail_msg("%s\n  is kind %d, %lld, %g; to SQLite %s", text.text, v.kind, (long long)v.i, v.f,
-                         (const char *)sqlite3_column_text(row, 0));
+                fail_msg("%s\n  is kind %d, %lld, %g; to SQLite %s", text.text, v.kind, (long long)v.i,
+                         tt__value_number(v), (const char *)sqlite3_column_text(row, 0));
             sqlite3_finalize(row);
         }
         tt__template_free(&t);

@@ -23,8 +23,10 @@ enum { DEPTH_MAX = 100 }; /* of a tree, with the `let` lines that it uses */
 typedef enum kind {
     CONSTANT,
     PARAMETER,
-    VARIABLE,
+    VARIABLE, /* a number */
+    TYPE,     /* a variable that is a type */
     FACT,
+    TIME,
     LET,
     NEGATE,
     COMPLEMENT,
@@ -71,48 +73,34 @@ static bool is_null(tt__value v) {
     return v.kind == TT__VALUE_NULL;
 }
 
-static double number_of(tt__value v) {
-    return v.kind == TT__VALUE_TEXT ? 0 : v.f;
-}
-
 /* A real is cut to a whole number, at most the largest one. */
 static int64_t integer_of(tt__value v) {
     return v.kind == TT__VALUE_INT    ? v.i
-           : v.kind == TT__VALUE_TEXT ? 0
+           : v.kind != TT__VALUE_REAL ? 0
            : v.f >= 0x1p63            ? INT64_MAX
            : v.f <= -0x1p63           ? INT64_MIN
                                       : (int64_t)v.f;
 }
 
-static tt__value evaluate(const code *c, size_t at, tt__inputs *in);
-
 static tt__value arithmetic(kind k, tt__value a, tt__value b) {
     int64_t i;
-    if (a.kind == TT__VALUE_INT && b.kind == TT__VALUE_INT) { /* nearly all of them */
-        if (k == ADD && !__builtin_add_overflow(a.i, b.i, &i))
-            return tt__value_int(i);
-        if (k == MULTIPLY && !__builtin_mul_overflow(a.i, b.i, &i))
-            return tt__value_int(i);
-        if (k == DIVIDE && b.i > 0)
-            return tt__value_int(a.i / b.i);
-    }
     if (is_null(a) || is_null(b))
         return tt__value_null();
     const bool whole = a.kind != TT__VALUE_REAL && b.kind != TT__VALUE_REAL;
-    const double x = number_of(a), y = number_of(b);
+    const double x = tt__value_number(a), y = tt__value_number(b);
+    const int64_t p = integer_of(a), q = integer_of(b);
     if (k == ADD)
-        return whole && !__builtin_add_overflow(a.i, b.i, &i) ? tt__value_int(i) : tt__value_real(x + y);
+        return whole && !__builtin_add_overflow(p, q, &i) ? tt__value_int(i) : tt__value_real(x + y);
     if (k == SUBTRACT)
-        return whole && !__builtin_sub_overflow(a.i, b.i, &i) ? tt__value_int(i) : tt__value_real(x - y);
+        return whole && !__builtin_sub_overflow(p, q, &i) ? tt__value_int(i) : tt__value_real(x - y);
     if (k == MULTIPLY)
-        return whole && !__builtin_mul_overflow(a.i, b.i, &i) ? tt__value_int(i) : tt__value_real(x * y);
+        return whole && !__builtin_mul_overflow(p, q, &i) ? tt__value_int(i) : tt__value_real(x * y);
     if (k == DIVIDE) {
         if (y == 0)
             return tt__value_null();
-        return whole && !(a.i == INT64_MIN && b.i == -1) ? tt__value_int(a.i / b.i) : tt__value_real(x / y);
+        return whole && !(p == INT64_MIN && q == -1) ? tt__value_int(p / q) : tt__value_real(x / y);
     }
-    const int64_t p = integer_of(a), q = integer_of(b); /* REMAINDER */
-    if (q == 0)
+    if (q == 0) /* REMAINDER */
         return tt__value_null();
     i = q == -1 ? 0 : p % q;
     return whole ? tt__value_int(i) : tt__value_real((double)i);
@@ -141,8 +129,7 @@ static tt__value compare(kind k, tt__value a, tt__value b) {
                                                       : tt__value_compare(a, b) == 0);
     if (is_null(a) || is_null(b))
         return tt__value_null();
-    const bool whole = a.kind == TT__VALUE_INT && b.kind == TT__VALUE_INT;
-    const int order = whole ? (a.i > b.i) - (a.i < b.i) : tt__value_compare(a, b);
+    const int order = tt__value_compare(a, b);
     return tt__value_int(k == EQUAL ? order == 0 : k == LESS ? order < 0 : order <= 0);
 }
 
@@ -154,6 +141,39 @@ static tt__value both(tt__value a, tt__value b) {
     if ((!is_null(a) && !tt__value_holds(a)) || (!is_null(b) && !tt__value_holds(b)))
         return tt__value_int(0);
     return is_null(a) || is_null(b) ? tt__value_null() : tt__value_int(1);
+}
+
+static tt__value evaluate_inner(const code *c, const node *n, tt__inputs *in);
+
+static inline tt__value evaluate_let(size_t i, tt__inputs *in) {
+    if (!(in->known >> i & 1)) {
+        in->lets[i] = tt__expr_value(in, &in->t->derived[i].value);
+        in->known |= 1u << i;
+    }
+    return in->lets[i];
+}
+
+/* Inlined, as most nodes are leaves. */
+static inline tt__value evaluate(const code *c, size_t at, tt__inputs *in) {
+    const node *n = &c->nodes[at];
+    switch ((kind)n->kind) {
+    case CONSTANT:
+        return n->value;
+    case PARAMETER:
+        return in->chosen ? in->t->params[n->place].typed[in->choice[n->place]] : tt__value_null();
+    case VARIABLE:
+        return tt__value_int(in->facts->variables[n->place]);
+    case TYPE:
+        return tt__value_word(tt__types[in->facts->variables[n->place]].name);
+    case FACT:
+        return tt__value_int(in->facts->values[n->place]);
+    case TIME:
+        return tt__value_real(in->facts->time_ns);
+    case LET:
+        return evaluate_let(n->place, in);
+    default:
+        return evaluate_inner(c, n, in);
+    }
 }
 
 static tt__value evaluate_in(const code *c, const node *n, tt__inputs *in) {
@@ -192,71 +212,81 @@ static tt__value evaluate_call(const code *c, const node *n, tt__inputs *in) {
     return tt__functions[n->place].call(in->facts, args, k);
 }
 
-static tt__value evaluate_let(size_t i, tt__inputs *in) {
-    if (!(in->known >> i & 1)) {
-        in->lets[i] = tt__expr_value(in, &in->t->derived[i].value);
-        in->known |= 1u << i;
-    }
-    return in->lets[i];
+static tt__value evaluate_between(const code *c, const node *n, tt__inputs *in) {
+    const size_t least = c->nodes[n->first].next;
+    const tt__value v = evaluate(c, n->first, in);
+    return both(compare(LESS_EQUAL, evaluate(c, least, in), v),
+                compare(LESS_EQUAL, v, evaluate(c, c->nodes[least].next, in)));
 }
 
-static tt__value variable(const tt__facts *f, size_t i) {
-    if (!f->operation->variables[i].n_types)
-        return tt__value_int(f->variables[i]);
-    return (tt__value){TT__VALUE_TEXT, 0, 0, tt__types[f->variables[i]].name};
+/* Nodes of other than one or two children. This and what follows is out of line, for its frame. */
+static __attribute__((noinline)) tt__value evaluate_many(const code *c, const node *n, tt__inputs *in) {
+    return n->kind == BETWEEN ? evaluate_between(c, n, in)
+           : n->kind == IN    ? evaluate_in(c, n, in)
+           : n->kind == CALL  ? evaluate_call(c, n, in)
+                              : evaluate_case(c, n, in);
 }
 
-/* Leaves, and nodes whose children are not all evaluated. */
-static tt__value evaluate_other(const code *c, const node *n, tt__inputs *in) {
-    switch ((kind)n->kind) {
-    case PARAMETER:
-        return in->chosen ? in->t->params[n->place].typed[in->choice[n->place]] : tt__value_null();
-    case VARIABLE:
-        return variable(in->facts, n->place);
-    case FACT:
-        return n->place == TT__FACT_TIME_NS ? tt__value_real(in->facts->time_ns)
-                                            : tt__value_int(in->facts->values[n->place]);
-    case LET:
-        return evaluate_let(n->place, in);
-    case IN:
-        return evaluate_in(c, n, in);
-    case CASE:
-    case CASE_WITH:
-        return evaluate_case(c, n, in);
-    case CALL:
-        return evaluate_call(c, n, in);
+static __attribute__((noinline)) tt__value of_one(const node *n, tt__value a) {
+    return n->kind == NOT        ? invert(a)
+           : n->kind == IS_TRUTH ? tt__value_int(!is_null(a) && tt__value_holds(a) == n->place)
+           : is_null(a)          ? a
+           : n->kind == NEGATE   ? arithmetic(SUBTRACT, tt__value_int(0), a)
+                                 : tt__value_int(~integer_of(a));
+}
+
+static __attribute__((noinline)) tt__value of_two(kind k, tt__value a, tt__value b) {
+    return k == AND          ? both(a, b)
+           : k == OR         ? invert(both(invert(a), invert(b)))
+           : k <= LESS_EQUAL ? compare(k, a, b)
+           : k <= REMAINDER  ? arithmetic(k, a, b)
+                             : bits(k, a, b);
+}
+
+/* As of_two, of what nearly all operators have. False: the result takes more than this. */
+static inline bool of_integers(tt__value *out, kind k, int64_t a, int64_t b) {
+    int64_t i;
+    switch (k) {
+    case OR:
+        return *out = tt__value_int(a || b), true;
+    case AND:
+        return *out = tt__value_int(a && b), true;
+    case EQUAL:
+        return *out = tt__value_int(a == b), true;
+    case LESS:
+        return *out = tt__value_int(a < b), true;
+    case LESS_EQUAL:
+        return *out = tt__value_int(a <= b), true;
+    case ADD:
+        return !__builtin_add_overflow(a, b, &i) && (*out = tt__value_int(i), true);
+    case SUBTRACT:
+        return !__builtin_sub_overflow(a, b, &i) && (*out = tt__value_int(i), true);
+    case MULTIPLY:
+        return !__builtin_mul_overflow(a, b, &i) && (*out = tt__value_int(i), true);
+    case DIVIDE:
+        return b > 0 && (*out = tt__value_int(a / b), true);
+    case REMAINDER:
+        return b > 0 && (*out = tt__value_int(a % b), true);
     default:
-        return n->value;
+        return false;
     }
 }
 
-static tt__value evaluate(const code *c, size_t at, tt__inputs *in) {
-    const node *n = &c->nodes[at];
-    if (n->kind < NEGATE || n->kind >= IN)
-        return evaluate_other(c, n, in);
+static tt__value evaluate_inner(const code *c, const node *n, tt__inputs *in) {
+    const kind k = (kind)n->kind;
+    tt__value out;
+    if (k >= BETWEEN)
+        return evaluate_many(c, n, in);
     const tt__value a = evaluate(c, n->first, in);
     if (n->n == 1)
-        return n->kind == NOT        ? invert(a)
-               : n->kind == IS_TRUTH ? tt__value_int(!is_null(a) && tt__value_holds(a) == n->place)
-               : is_null(a)          ? a
-               : n->kind == NEGATE   ? arithmetic(SUBTRACT, tt__value_int(0), a)
-                                     : tt__value_int(~integer_of(a));
-    const size_t second = c->nodes[n->first].next;
-    if (n->kind == AND && !is_null(a) && !tt__value_holds(a))
+        return of_one(n, a);
+    if (k == AND && !is_null(a) && !tt__value_holds(a))
         return tt__value_int(0);
-    if (n->kind == OR && tt__value_holds(a))
+    if (k == OR && tt__value_holds(a))
         return tt__value_int(1);
-    const tt__value b = evaluate(c, second, in);
-    if (n->kind == AND)
-        return both(a, b);
-    if (n->kind == OR)
-        return invert(both(invert(a), invert(b)));
-    if (n->kind == BETWEEN)
-        return both(compare(LESS_EQUAL, b, a),
-                    compare(LESS_EQUAL, a, evaluate(c, c->nodes[second].next, in)));
-    if (n->kind <= LESS_EQUAL)
-        return compare((kind)n->kind, a, b);
-    return n->kind <= REMAINDER ? arithmetic((kind)n->kind, a, b) : bits((kind)n->kind, a, b);
+    const tt__value b = evaluate(c, c->nodes[n->first].next, in);
+    const bool integers = a.kind == TT__VALUE_INT && b.kind == TT__VALUE_INT;
+    return integers && of_integers(&out, k, a.i, b.i) ? out : of_two(k, a, b);
 }
 
 void tt__inputs_start(tt__inputs *in, const tt__template *t, const tt__facts *facts, const size_t *choice) {
@@ -496,7 +526,7 @@ static tt_status parse_string(parser *p, uint16_t *out) {
     const tt__scope scope = {p->t, p->e};
     const char *text = tt__scope_value(&scope, p->token + 1, p->n - 2, NULL);
     advance(p);
-    return add_constant(p, out, (tt__value){TT__VALUE_TEXT, 0, 0, text});
+    return add_constant(p, out, tt__value_word(text));
 }
 
 static tt_status parse_name(parser *p, uint16_t *out) {
@@ -518,11 +548,12 @@ static tt_status parse_name(parser *p, uint16_t *out) {
         new.place = (uint8_t)(param - p->t->params);
         p->uses |= UINT32_C(1) << new.place;
     } else if (v) {
-        new.kind = VARIABLE;
+        new.kind = v->n_types ? TYPE : VARIABLE;
         new.place = (uint8_t)(v - p->t->operation->variables);
     } else {
         while (new.place < TT__FACT_TIME_NS && !tt__word_is(name, n, tt__fact_names[new.place]))
             new.place++;
+        new.kind = new.place == TT__FACT_TIME_NS ? TIME : FACT;
     }
     advance(p);
     return add(p, out, new);
@@ -743,7 +774,7 @@ static tt__value value_of_text(const char *text) {
     return tt__truth(text, n) >= 0   ? tt__value_int(tt__truth(text, n))
            : tt__is_integer(text, n) ? tt__value_int(strtoll(text, NULL, 10))
            : tt__is_real(text, n)    ? tt__value_real(tt__strtod(text, NULL))
-                                     : (tt__value){TT__VALUE_TEXT, 0, 0, text};
+                                     : tt__value_word(text);
 }
 
 static tt_status read_values(tt__template *t) {

@@ -14,16 +14,12 @@
 
 /* ---- Functions: NULL for whatever has no answer, so that no configuration can fail --------------------- */
 
-static bool is_numeric(tt__value v) {
-    return v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
-}
-
 static tt__value ceil_div(const tt__facts *facts, const tt__value *v, int n) {
     (void)facts, (void)n;
-    if (!is_numeric(v[0]) || !is_numeric(v[1]) || v[1].f == 0)
+    if (!tt__value_is_number(v[0]) || !tt__value_holds(v[1]))
         return tt__value_null();
     if (v[0].kind == TT__VALUE_REAL || v[1].kind == TT__VALUE_REAL)
-        return tt__value_real(ceil(v[0].f / v[1].f));
+        return tt__value_real(ceil(tt__value_number(v[0]) / tt__value_number(v[1])));
     int64_t a = v[0].i, b = v[1].i;
     if (a == INT64_MIN && b == -1)
         return tt__value_null();
@@ -63,7 +59,7 @@ static tt__value absolute(const tt__facts *facts, const tt__value *v, int n) {
 
 static tt__value floor_log2(const tt__facts *facts, const tt__value *v, int n) {
     (void)facts, (void)n;
-    if (!is_numeric(*v) || !(v->f > 0))
+    if (!(tt__value_number(*v) > 0))
         return tt__value_null();
     return v->kind == TT__VALUE_REAL ? tt__value_real(logb(v->f))
                                      : tt__value_int(63 - __builtin_clzll((unsigned long long)v->i));

@@ -171,7 +171,3 @@ char *tt__value_text(char out[TT__NAME_MAX], tt__value v) {
                    v.f);
     return out;
 }
-
-bool tt__value_holds(tt__value v) {
-    return (v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL) && v.f != 0;
-}

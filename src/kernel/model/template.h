@@ -39,27 +39,41 @@ typedef enum tt__value_kind { TT__VALUE_NULL, TT__VALUE_INT, TT__VALUE_REAL, TT_
 
 typedef struct tt__value {
     tt__value_kind kind;
-    int64_t i;        /* INT, otherwise 0 */
-    double f;         /* for INT and REAL, otherwise 0 */
-    const char *text; /* TEXT; it lives as long as the template */
+    union {               /* NULL: i is 0 */
+        int64_t i;        /* INT */
+        double f;         /* REAL */
+        const char *text; /* TEXT; it lives as long as the template */
+    };
 } tt__value;
 
 static inline tt__value tt__value_null(void) {
-    return (tt__value){TT__VALUE_NULL, 0, 0, NULL};
+    return (tt__value){TT__VALUE_NULL, {0}};
 }
 static inline tt__value tt__value_int(int64_t i) {
-    return (tt__value){TT__VALUE_INT, i, (double)i, NULL};
+    return (tt__value){TT__VALUE_INT, {i}};
 }
 /* What is not a number is NULL. */
 static inline tt__value tt__value_real(double f) {
-    return f == f ? (tt__value){TT__VALUE_REAL, 0, f, NULL} : tt__value_null();
+    return f == f ? (tt__value){TT__VALUE_REAL, {.f = f}} : tt__value_null();
+}
+static inline tt__value tt__value_word(const char *text) {
+    return (tt__value){TT__VALUE_TEXT, {.text = text}};
+}
+static inline bool tt__value_is_number(tt__value v) {
+    return v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
+}
+/* 0 if it is none. */
+static inline double tt__value_number(tt__value v) {
+    return v.kind == TT__VALUE_INT ? (double)v.i : v.kind == TT__VALUE_REAL ? v.f : 0;
 }
 /* Less than 0, 0, or more: the order of two values that are not NULL. */
 int tt__value_compare(tt__value a, tt__value b);
 /* The value for a message: "3", "0.5", "NULL (a division by zero?)". Returns out. */
 char *tt__value_text(char out[TT__NAME_MAX], tt__value v);
 /* Is it a condition that holds: a number other than 0? */
-bool tt__value_holds(tt__value v);
+static inline bool tt__value_holds(tt__value v) {
+    return v.kind == TT__VALUE_INT ? v.i != 0 : v.kind == TT__VALUE_REAL && v.f != 0;
+}
 
 /* An expression with SQL's operators, and its place, for messages. */
 typedef struct tt__expr {

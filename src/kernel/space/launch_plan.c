@@ -4,6 +4,7 @@
  */
 #include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/str.h"
@@ -193,8 +194,7 @@ static tt_status read_number(const tt__launch_plan *pl, const tt__candidate *c, 
     char expected[32];
     if (type->floating) {
         snprintf(expected, sizeof expected, "a number that fits %s", type->name);
-        const bool number = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
-        return number && v.f >= -type->most && v.f <= type->most
+        return tt__value_is_number(v) && fabs(tt__value_number(v)) <= type->most
                    ? TT_OK
                    : fail_expr(pl, c, part_names[TT__PART_ARGS], e, v, expected);
     }
@@ -214,7 +214,7 @@ static tt_status set_arg(const tt__launch_plan *pl, tt__candidate *c, size_t slo
     tt__arg *a = &c->launch.args[c->launch.passes[pl->slots[slot].pass].first_arg + pl->slots[slot].index];
     TT_TRY(read_number(pl, c, pl->exprs[slot], &tt__types[a->type], v, legal));
     if (tt__types[a->type].floating)
-        a->f = v.f;
+        a->f = tt__value_number(v);
     else
         a->i = v.i;
     return TT_OK;
@@ -303,7 +303,7 @@ static tt_status set_fields(const tt__launch_plan *pl, tt__inputs *in, const tt_
         const tt__value v = tt__expr_value(in, &f->value);
         TT_TRY(read_number(pl, c, &f->value, &tt__types[f->type], v, legal));
         for (int k = 0; k < f->lanes && *legal; k++, at += size)
-            tt__type_store(room.at + at, f->type, v.i, v.f);
+            tt__type_store(room.at + at, f->type, v.i, tt__value_number(v));
     }
     const size_t bytes = aligned(at, most), n = arg->n_places * sizeof *places;
     arg->bytes = (uint16_t)bytes;
@@ -483,12 +483,12 @@ static tt_status read_weight(const tt__launch_plan *pl, tt__inputs *in, tt__cand
         return TT_OK;
     const tt__expr *e = pl->exprs[pl->n_slots];
     tt__value v = tt__expr_value(in, pl->exprs[pl->n_slots]);
-    bool number = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL;
-    if (!number || !(v.f > 0 && v.f <= DBL_MAX))
+    const double number = tt__value_number(v);
+    if (!(number > 0 && number <= DBL_MAX))
         return tt__template_fail(pl->t->path, e->line, e->column,
                                  "the objective `%.200s` is %g for %s, expected a number above 0", e->text,
-                                 number ? v.f : 0.0, c->config[0] ? c->config : "no parameters");
-    c->weight = pl->t->operation->maximize ? 1 / v.f : v.f;
+                                 number, c->config[0] ? c->config : "no parameters");
+    c->weight = pl->t->operation->maximize ? 1 / number : number;
     return TT_OK;
 }
 

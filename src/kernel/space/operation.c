@@ -134,8 +134,7 @@ tt_status tt__metric_value(double *out, const tt__template *t, size_t metric, co
     TT_TRY(tt__facts_of(&facts, op, gpu, p));
     facts.time_ns = time_us * 1e3;
     tt__inputs_start(&in, op->t, &facts, choice);
-    const tt__value v = tt__expr_value(&in, &op->metrics[metric].value);
-    *out = v.kind == TT__VALUE_INT || v.kind == TT__VALUE_REAL ? v.f : 0;
+    *out = tt__value_number(tt__expr_value(&in, &op->metrics[metric].value));
     return TT_OK;
 }
 

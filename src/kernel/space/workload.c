@@ -68,10 +68,11 @@ static tt_status set_array(tt__array *a, const tt__operation *operation, const t
 static tt_status set_bound(tt__array *a, const tt__operation *operation, size_t i, int k, tt__value v) {
     const tt__expr *e = &operation->operands[i].bounds[k];
     char text[TT__NAME_MAX];
-    if (v.kind != TT__VALUE_INT && v.kind != TT__VALUE_REAL)
+    if (!tt__value_is_number(v))
         return tt__template_fail(operation->t->path, e->line, e->column,
                                  "`%.200s` comes to %s, expected a number", e->text, tt__value_text(text, v));
-    *(k ? &a->high : &a->low) = tt__types[a->type].floating ? v.f : floor(v.f);
+    *(k ? &a->high : &a->low) =
+        tt__types[a->type].floating ? tt__value_number(v) : floor(tt__value_number(v));
     return TT_OK;
 }
 
