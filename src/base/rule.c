@@ -29,7 +29,7 @@ static const int factors_2 = 7;                             /* 128 bytes are a l
 static const double unknown_loss = 0.3, unknown_default_loss = 0.1, unknown_weight = 0.02;
 
 static const double thousandths = 1000;
-enum { LOSS_MAX = 20000 };
+enum { LOSS_MAX = 20000, ROW = 2 * TT__RULE_CHOICES_MAX };
 
 /* ---- Choosing ------------------------------------------------------------------------------------------ */
 
@@ -46,33 +46,70 @@ bool tt__rule_is_for(const tt__tuning_rule *r, const tt__problem *p) {
     return true;
 }
 
-static void finish_point(tt__rule_point *p, const tt__tuning_rule *r) {
-    const int elem_size = tt__problem_elem_size(&r->group);
-    for (int i = 0; i < r->n_axes; i++) {
-        int *factors = &p->axes[i].factors;
-        p->axes[i].log = (float)tt__number_log(p->values[i]);
-        *factors = 0;
-        for (int64_t v = p->values[i] * elem_size; *factors < factors_2 && v % 2 == 0; v /= 2)
-            ++*factors;
-    }
-    p->bytes_log = p->moved_bytes > 1 ? (float)log2(p->moved_bytes) : 0;
-}
-
 void tt__rule_point_of(tt__rule_point *out, const tt__tuning_rule *r, const tt__problem *p) {
     out->moved_bytes = p->moved_bytes;
     for (int i = 0; i < r->n_axes; i++)
         out->values[i] = tt__problem_number(p, r->axes[i].name, 1);
-    finish_point(out, r);
 }
 
-double tt__rule_weight(const tt__tuning_rule *r, const tt__rule_point *asked, const tt__rule_point *point) {
-    const bool bytes = asked->moved_bytes > 0 && point->moved_bytes > 0;
-    double far = bytes ? fabs((double)(asked->bytes_log - point->bytes_log)) : 0;
-    for (int i = 0; i < r->n_axes; i++)
-        far += r->axes[i].weight *
-               ((bytes ? per_doubling : 1) * fabs((double)(asked->axes[i].log - point->axes[i].log)) +
-                per_factor_2 * abs(asked->axes[i].factors - point->axes[i].factors));
-    return exp(-far);
+/* To base 2; -1: unknown. */
+static float log_of_bytes(double bytes) {
+    return bytes > 1 ? (float)log2(bytes) : bytes > 0 ? 0 : -1;
+}
+
+/* How often 2 divides the bytes of a number of elements. */
+static float factors_of(int64_t value, int elem_size) {
+    return (float)__builtin_ctzll((unsigned long long)value * (unsigned)elem_size | 1ull << factors_2);
+}
+
+/* Columns of all points: the logarithm of the bytes, then for each axis that of its number and the factors of
+ * 2 in its bytes. Rows follow them: a point's losses, and 1 for each that is known. */
+tt_status tt__rule_finish(tt__tuning_rule *r) {
+    const size_t n = r->n_points, n_columns = 1 + 2 * (size_t)r->n_axes;
+    const int elem_size = tt__problem_elem_size(&r->group);
+    free(r->table);
+    r->table = malloc(n * (n_columns + ROW) * sizeof *r->table);
+    if (!r->table)
+        return tt__fail_memory(n * (n_columns + ROW) * sizeof *r->table);
+    for (size_t i = 0; i < n; i++) {
+        const tt__rule_point *p = &r->points[i];
+        float *at = r->table + i;
+        *at = log_of_bytes(p->moved_bytes);
+        for (int k = 0; k < r->n_axes; k++) {
+            *(at += n) = (float)tt__number_log(p->values[k]);
+            *(at += n) = factors_of(p->values[k], elem_size);
+        }
+        float *row = r->table + n * n_columns + i * ROW;
+        for (int c = 0; c < TT__RULE_CHOICES_MAX; c++) {
+            row[c] = isnan(p->losses[c]) ? 0 : p->losses[c];
+            row[TT__RULE_CHOICES_MAX + c] = !isnan(p->losses[c]);
+        }
+    }
+    return TT_OK;
+}
+
+void tt__rule_weights(double weights[TT__RULE_POINTS_MAX], const tt__tuning_rule *r,
+                      const tt__rule_point *asked) {
+    const size_t n = r->n_points;
+    const int elem_size = tt__problem_elem_size(&r->group);
+    const float bytes_log = log_of_bytes(asked->moved_bytes), *column = r->table;
+    double per[TT__RULE_POINTS_MAX]; /* doubling */
+    for (size_t i = 0; i < n; i++) {
+        const bool bytes = bytes_log >= 0 && column[i] >= 0;
+        weights[i] = bytes ? fabs((double)(bytes_log - column[i])) : 0;
+        per[i] = bytes ? per_doubling : 1;
+    }
+    for (int k = 0; k < r->n_axes; k++) {
+        const float log = (float)tt__number_log(asked->values[k]),
+                    factors = factors_of(asked->values[k], elem_size);
+        const double weight = r->axes[k].weight;
+        const float *const logs = column += n, *const all_factors = column += n;
+        for (size_t i = 0; i < n; i++)
+            weights[i] += weight * (per[i] * fabs((double)(log - logs[i])) +
+                                    per_factor_2 * fabs((double)(factors - all_factors[i])));
+    }
+    for (size_t i = 0; i < n; i++)
+        weights[i] = exp(-weights[i]);
 }
 
 double tt__rule_expected(int choice, double sum, double weights) {
@@ -82,20 +119,16 @@ double tt__rule_expected(int choice, double sum, double weights) {
 
 /* Of the default and each configuration. */
 static void expect(double losses[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p) {
-    double sums[TT__RULE_CHOICES_MAX] = {0}, weights[TT__RULE_CHOICES_MAX] = {0};
+    double sums[ROW] = {0}, weights[TT__RULE_POINTS_MAX];
+    const float *row = r->table + r->n_points * (1 + 2 * (size_t)r->n_axes);
     tt__rule_point asked;
     tt__rule_point_of(&asked, r, p);
-    for (size_t i = 0; i < r->n_points; i++) {
-        const double weight = tt__rule_weight(r, &asked, &r->points[i]);
-        for (int c = 0; c <= r->n_configs; c++) {
-            if (isnan(r->points[i].losses[c]))
-                continue;
-            sums[c] += weight * (double)r->points[i].losses[c];
-            weights[c] += weight;
-        }
-    }
+    tt__rule_weights(weights, r, &asked);
+    for (size_t i = 0; i < r->n_points; i++, row += ROW)
+        for (int k = 0; k < ROW; k++)
+            sums[k] += weights[i] * (double)row[k];
     for (int c = 0; c <= r->n_configs; c++)
-        losses[c] = tt__rule_expected(c, sums[c], weights[c]);
+        losses[c] = tt__rule_expected(c, sums[c], sums[TT__RULE_CHOICES_MAX + c]);
 }
 
 double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice) {
@@ -253,7 +286,6 @@ static bool take_point(tt__tuning_rule *r, tt__rule_point *p, const char **at) {
         if (p->values[i] < tt__problem_least(&r->group, r->axes[i].name) || p->values[i] > INT64_C(1) << 44)
             return false;
     }
-    finish_point(p, r);
     return take_losses(r, p, at);
 }
 
@@ -300,14 +332,18 @@ tt_status tt__rule_read(tt__tuning_rule **out, const char *text) {
                      "with \"tune rules\"",
                      line, n < SHOWN_MAX ? (int)n : SHOWN_MAX, this);
     }
+    if (status == TT_OK)
+        status = tt__rule_finish(*out);
     if (status != TT_OK)
         tt__rule_free(out);
     return status;
 }
 
 void tt__rule_free(tt__tuning_rule **r) {
-    if (*r)
+    if (*r) {
         free((*r)->points);
+        free((*r)->table);
+    }
     free(*r);
     *r = NULL;
 }

@@ -32,16 +32,11 @@ typedef struct tt__rule_axis {
 
 /* A problem whose times are known. */
 typedef struct tt__rule_point {
-    double moved_bytes; /* 0: unknown */
-    float bytes_log;    /* to base 2 */
+    double moved_bytes;                /* 0: unknown */
+    int64_t values[TT__VARIABLES_MAX]; /* of the axes */
     /* Natural logarithms of the time over the best; of the default, then of each configuration. NAN: not
      * measured. */
     float losses[TT__RULE_CHOICES_MAX];
-    struct {
-        float log;   /* to base 2 */
-        int factors; /* how often 2 divides its bytes */
-    } axes[TT__VARIABLES_MAX];
-    int64_t values[TT__VARIABLES_MAX]; /* of the axes; no look-up reads them */
 } tt__rule_point;
 
 typedef struct tt__tuning_rule {
@@ -51,6 +46,7 @@ typedef struct tt__tuning_rule {
     tt__rule_axis axes[TT__VARIABLES_MAX];
     tt__rule_config configs[TT__RULE_CONFIGS_MAX];
     tt__rule_point *points; /* owned */
+    float *table;           /* owned: what choosing reads of the points (tt__rule_finish) */
 } tt__tuning_rule;
 
 /* Reads a text into a new rule. TT_E_INVALID names the line. */
@@ -67,9 +63,12 @@ int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, co
 /* What that expects a choice to lose: as tt__rule_point.losses. */
 double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice);
 
-/* The weight of a point for a problem; and the loss to expect of a choice from the sum of its points' weights
- * times losses, and the sum of these weights. */
-double tt__rule_weight(const tt__tuning_rule *r, const tt__rule_point *asked, const tt__rule_point *point);
+/* Makes the table, once a rule has all its points. tt__rule_read does so itself. */
+tt_status tt__rule_finish(tt__tuning_rule *r);
+/* The weight of each point for a problem; and the loss to expect of a choice from the sum of its points'
+ * weights times losses, and the sum of these weights. */
+void tt__rule_weights(double weights[TT__RULE_POINTS_MAX], const tt__tuning_rule *r,
+                      const tt__rule_point *asked);
 double tt__rule_expected(int choice, double sum, double weights);
 /* The problem as a point without losses. */
 void tt__rule_point_of(tt__rule_point *out, const tt__tuning_rule *r, const tt__problem *p);

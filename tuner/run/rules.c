@@ -343,11 +343,15 @@ static tt_status measure_group(const tt__evidence *e, group *g) {
     for (size_t i = 0; i < g->n; i++) {
         fill_losses(g->losses + i * width, width, &e->problems[g->problems[i]], place);
         tt__rule_point_of(&g->all->points[i], g->all, &e->problems[g->problems[i]].problem);
-        for (size_t j = 0; j <= i; j++)
-            g->weights[i * g->n + j] = g->weights[j * g->n + i] =
-                (float)tt__rule_weight(g->all, &g->all->points[i], &g->all->points[j]);
     }
     g->all->n_points = g->n;
+    TT_GOTO(tt__rule_finish(g->all));
+    for (size_t i = 0; i < g->n; i++) {
+        double weights[TT__RULE_POINTS_MAX];
+        tt__rule_weights(weights, g->all, &g->all->points[i]);
+        for (size_t j = 0; j < g->n; j++)
+            g->weights[i * g->n + j] = (float)weights[j];
+    }
 out:
     free(place);
     return status;
@@ -500,6 +504,7 @@ static tt_status write_rule(tt__tuning_rule **out, const tt__evidence *e, const 
         for (int k = 0; k < c->n; k++)
             p->losses[1 + k] = losses[c->chosen[k]];
     }
+    TT_GOTO(tt__rule_finish(r));
     *out = r;
     r = NULL;
 out:
