@@ -193,10 +193,6 @@ bool tt__is_alnum(char c) {
     return (c >= '0' && c <= '9') || (small_letter(c) >= 'a' && small_letter(c) <= 'z');
 }
 
-bool tt__word_is(const char *word, size_t n, const char *name) {
-    return strncmp(word, name, n) == 0 && !name[n]; /* most differ in their first letters */
-}
-
 bool tt__same_word(const char *word, size_t n, const char *name) {
     return strlen(name) == n && tt__same_lettersn(word, name, n);
 }

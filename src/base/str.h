@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/status.h"
 
@@ -71,7 +72,9 @@ bool tt__is_digit(char c);                    /* [0-9] */
 bool tt__is_word_char(char c);                /* [A-Za-z0-9_] */
 bool tt__is_word(const char *text, size_t n); /* [A-Za-z_][A-Za-z0-9_]* */
 /* Is the word this name? */
-bool tt__word_is(const char *word, size_t n, const char *name);
+static inline bool tt__word_is(const char *word, size_t n, const char *name) {
+    return (n == 0 || *word == *name) && strncmp(word, name, n) == 0 && !name[n]; /* most differ at once */
+}
 /* The same, where case does not count. */
 bool tt__same_word(const char *word, size_t n, const char *name);
 /* 1 for true, 0 for false, in small letters or capitals; -1: another word. */

@@ -403,8 +403,9 @@ static bool is_known_outside(const query *q) {
  */
 static tt_status try_sized_by_args(query *q, bool *done) {
     char name[TT__NAME_MAX];
+    const char *at = NULL;
     const bool better = q->op->macros && is_known_outside(q);
-    for (size_t i = 0; q->op->macros && !better && !*done && tt__operation_prefers(name, q->op, i); i++) {
+    while (q->op->macros && !better && !*done && tt__operation_prefers(name, q->op, &at)) {
         const tt__template *t = tt__template_set_find(q->templates, name);
         tt__candidate best = {0};
         tt__trial trial;
@@ -429,7 +430,8 @@ static tt_status try_sized_by_args(query *q, bool *done) {
 static tt_status find_default(const query *q, tt__candidate *best) {
     const tt__template_set *set = q->templates;
     char name[TT__NAME_MAX];
-    for (size_t i = 0; !best->t && tt__operation_prefers(name, q->op, i); i++) {
+    const char *at = NULL;
+    while (!best->t && tt__operation_prefers(name, q->op, &at)) {
         const tt__template *t = tt__template_set_find(set, name);
         if (t)
             TT_TRY(try_default(q, t, best));

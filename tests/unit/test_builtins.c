@@ -52,7 +52,8 @@ static void builtins_pass_every_check(void **state) {
 /* Its place among those that the operation prefers; -1: it is not listed. */
 static int preference(const tt__operation *op, const char *kernel) {
     char name[TT__NAME_MAX];
-    for (int i = 0; tt__operation_prefers(name, op, (size_t)i); i++)
+    const char *at = NULL;
+    for (int i = 0; tt__operation_prefers(name, op, &at); i++)
         if (strcmp(name, kernel) == 0)
             return i;
     return -1;

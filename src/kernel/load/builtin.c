@@ -235,7 +235,16 @@ void tt__template_set_close(tt__template_set *set) {
     *set = (tt__template_set){0};
 }
 
+/* Templates that are built in come first, in the order of their names, so that the first attempt finds them.
+ */
 const tt__template *tt__template_set_find(const tt__template_set *set, const char *kernel) {
+    for (size_t low = 0, high = set->n; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(set->items[middle]->kernel, kernel);
+        if (order == 0)
+            return set->items[middle];
+        *(order < 0 ? &low : &high) = middle + (order < 0);
+    }
     for (size_t i = 0; i < set->n; i++)
         if (strcmp(set->items[i]->kernel, kernel) == 0)
             return set->items[i];

@@ -88,10 +88,10 @@ tt_status tt__config_adapt(char out[TT__CONFIG_MAX], const tt__template *t, cons
 
 /* Appends a piece to `used` bytes, as far as it fits, and returns how many there are. */
 static size_t add_piece(char *out, size_t size, size_t used, const char *piece) {
-    const size_t n = strlen(piece), room = size - 1 - used, kept = n < room ? n : room;
-    memcpy(out + used, piece, kept);
-    out[used + kept] = '\0';
-    return used + kept;
+    while (*piece && used < size - 1)
+        out[used++] = *piece++;
+    out[used] = '\0';
+    return used;
 }
 
 /* One word more of the text, which a template without parameters begins. */

@@ -15,20 +15,16 @@ bool tt__template_does(const tt__template *t, const tt__problem *p) {
     return tt__problem_is_of(p, t->op, t->own ? t->operation->t->hash : "");
 }
 
-bool tt__operation_prefers(char out[TT__NAME_MAX], const tt__operation *op, size_t i) {
-    const char *at = op->prefer.text ? op->prefer.text : "";
-    for (; *at; i--) {
-        const size_t n = strcspn(at, " ");
-        if (i == 0) {
-            const size_t kept = n < TT__NAME_MAX ? n : TT__NAME_MAX - 1;
-            memcpy(out, at, kept);
-            out[kept] = '\0';
-            return true;
-        }
-        at += n;
-        at += strspn(at, " ");
-    }
-    return false;
+bool tt__operation_prefers(char out[TT__NAME_MAX], const tt__operation *op, const char **at) {
+    size_t n = 0;
+    *at = *at ? *at : op->prefer.text ? op->prefer.text : "";
+    for (; **at && **at != ' '; ++*at)
+        if (n < TT__NAME_MAX - 1)
+            out[n++] = **at;
+    out[n] = '\0';
+    while (**at == ' ')
+        ++*at;
+    return n > 0;
 }
 
 /* ---- Facts --------------------------------------------------------------------------------------------- */

@@ -25,8 +25,8 @@ char *tt__problem_words(char out[TT__PROBLEM_TEXT_MAX], const tt__operation *op,
 
 /* ---- Rules --------------------------------------------------------------------------------------------- */
 
-/* Name i in the operation's `prefer`. False after the last. */
-bool tt__operation_prefers(char out[TT__NAME_MAX], const tt__operation *op, size_t i);
+/* The next name in the operation's `prefer`; *at is NULL at first. False after the last. */
+bool tt__operation_prefers(char out[TT__NAME_MAX], const tt__operation *op, const char **at);
 
 /* Collects the facts of a problem and a GPU (NULL: zeros). TT_E_INVALID: the problem lacks a variable of the
  * operation. */

@@ -35,7 +35,10 @@ static tt_status try_choice(tt__candidate *out, const tt__template *t, const tt_
     if (where && !why)
         return TT_OK;
     *out = (tt__candidate){.t = t};
-    tt__config_format(out->config, t, choice);
+    if (choice == t->default_choice)
+        tt__copy(out->config, sizeof out->config, t->default_config);
+    else
+        tt__config_format(out->config, t, choice);
     tt__launch_plan_make(&pl, t, gpu, p, facts, aside, why);
     if (where) {
         tt__launch_plan_refuse(&pl, where, "does not hold");
