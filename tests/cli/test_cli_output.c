@@ -74,9 +74,14 @@ static void writes_to_what_is_open(void **state) {
 /* A failure is said once, and costs nothing that was computed before it. */
 static void fails_once(void **state) {
     (void)state;
-    static const char *const calls[] = {"report --json --device replay:$TT_RECORDING",
-                                        "export --gpu h200 --size 4096 --format json", "list --gpu h200",
-                                        "list --gpu h200 --json", "best --gpu h200 --size 4096"};
+    static const char *const calls[] = {
+        "report --json --device replay:$TT_RECORDING",
+        "export --gpu h200 --size 4096 --format json",
+        "list --gpu h200",
+        "list --gpu h200 --json",
+        "best --gpu h200 --size 4096",
+        "--device replay:$TT_RECORDING --sizes 4096 --max-trials 4 --quiet",
+        "study --device replay:$TT_RECORDING --sizes 4096 --max-trials 4 --quiet"};
     char line[512];
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         snprintf(line, sizeof line,

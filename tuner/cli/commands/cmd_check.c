@@ -757,7 +757,7 @@ static int check_store(const tt__cli_args *args) {
                     tt__cli_count(c.gpus, "GPU").text, tt__cli_count(c.winners, "winner").text,
                     tt__cli_count(c.trials, "trial").text, tt__cli_count(c.cubins, "cubin").text);
     tt__store_close(&store);
-    fflush(stdout);
+    tt__cli_flush_early();
     return tt__cli_fail(status);
 }
 
@@ -768,7 +768,7 @@ static int check_file(const tt__cli_args *args, const char *path) {
     TT_GOTO(args->json ? print_file_json(&e) : print_file_text(&e));
     const tt__str *wrong = e.refused ? &e.not_compiled : &e.misfits;
     if (*tt__str_text(wrong)) {
-        fflush(stdout);
+        tt__cli_flush_early();
         status = tt__fail(TT_E_TEMPLATE, "%s", tt__str_text(wrong));
     }
 out:

@@ -196,7 +196,7 @@ static int print_tables(const call *c) {
 /* Reports problems without a winner and rungs without a time on standard error. Returns the exit code. */
 static int print_notes(const call *c) {
     int code = TT__EXIT_OK;
-    fflush(stdout);
+    tt__cli_flush_early();
     for (size_t i = 0; i < c->report->n_results; i++) {
         const tt_result *r = &c->report->results[i];
         const tt__ladder *ladder = &c->ladders[i];

@@ -424,7 +424,7 @@ static int print_report(const tt_report *report, const tt__cli_args *args) {
         code = print_json(report, args);
     else if (report->n_results)
         code = print_table(report, args);
-    fflush(stdout); /* before any output on standard error */
+    tt__cli_flush_early(); /* before any output on standard error */
     for (size_t i = 0; i < report->n_results; i++) {
         const tt_result *r = &report->results[i];
         if (is_unreached(r, args)) {

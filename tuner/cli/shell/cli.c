@@ -66,11 +66,20 @@ void tt__cli_say(FILE *to, const char *fmt, ...) {
     va_end(args);
 }
 
+static int early_error; /* errno of the first failure of tt__cli_flush_early */
+
+void tt__cli_flush_early(void) {
+    errno = 0;
+    if (fflush(stdout) != 0 && !early_error)
+        early_error = errno;
+}
+
 tt_status tt__cli_flush(void) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return TT_OK;
-    const char *why = errno ? strerror(errno) : "what came out of it is not whole; is the disk full?";
+    const int error = early_error ? early_error : errno;
+    const char *why = error ? strerror(error) : "what came out of it is not whole; is the disk full?";
     clearerr(stdout); /* this is said once */
     return tt__fail(TT_E_IO, "cannot write to standard output: %s", why);
 }

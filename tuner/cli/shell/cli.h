@@ -115,6 +115,9 @@ int tt__cli_fail(tt_status s);
 /* Prints text that may have names of files and other text of users: without control characters. */
 void tt__cli_say(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Writes what was printed before standard error says something. A failure is left to tt__cli_flush. */
+void tt__cli_flush_early(void);
+
 /* Does standard output have all that was printed? Else TT_E_IO, once. */
 tt_status tt__cli_flush(void);
 
