@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sizes.h"
+#include "code/nvrtc.h"
+
 /* ---- The host's */
 
 /* Up to CUDA 12.3, libcu++ includes headers of its own by these names, and gets ours. */
@@ -202,22 +205,23 @@
     X("cub/cub.cuh", CUB)
 
 /* Values are divisions: NVRTC has no builtins for them, and a constant expression may hold a division. */
-const tt__host_macro tt__host_macros[] = {{"INFINITY", "(1.0f / 0.0f)"},  {"NAN", "(0.0f / 0.0f)"},
-                                          {"HUGE_VALF", "(1.0f / 0.0f)"}, {"HUGE_VAL", "(1.0 / 0.0)"},
-                                          {"__extension__", ""},          {NULL, NULL}};
+static const struct host_macro {
+    const char *name, *value;
+} host_macros[] = {{"INFINITY", "(1.0f / 0.0f)"}, {"NAN", "(0.0f / 0.0f)"}, {"HUGE_VALF", "(1.0f / 0.0f)"},
+                   {"HUGE_VAL", "(1.0 / 0.0)"},   {"__extension__", ""},    {NULL, NULL}};
 
-const tt__host_macro tt__host_types[] = {{"uint", "unsigned int"},
-                                         {"ushort", "unsigned short"},
-                                         {"ulong", "unsigned long"},
-                                         {"int8_t", "signed char"},
-                                         {"int16_t", "short"},
-                                         {"int32_t", "int"},
-                                         {"int64_t", "long long"},
-                                         {"uint8_t", "unsigned char"},
-                                         {"uint16_t", "unsigned short"},
-                                         {"uint32_t", "unsigned int"},
-                                         {"uint64_t", "unsigned long long"},
-                                         {NULL, NULL}};
+static const struct host_macro host_types[] = {{"uint", "unsigned int"},
+                                               {"ushort", "unsigned short"},
+                                               {"ulong", "unsigned long"},
+                                               {"int8_t", "signed char"},
+                                               {"int16_t", "short"},
+                                               {"int32_t", "int"},
+                                               {"int64_t", "long long"},
+                                               {"uint8_t", "unsigned char"},
+                                               {"uint16_t", "unsigned short"},
+                                               {"uint32_t", "unsigned int"},
+                                               {"uint64_t", "unsigned long long"},
+                                               {NULL, NULL}};
 
 #define NAME(name, text) name,
 #define TEXT(name, text) text,
@@ -297,4 +301,121 @@ tt_status tt__cuda_headers(tt__str *out, int *n, const char *nvrtc_path, const c
         try_folder(out, n, wanted, TT__TOOLKIT_INCLUDE);
     free(real);
     return tt__str_check(out);
+}
+
+/* ---- What comes before a text ---------------------------------------------------------------------------
+ */
+
+/* The header that has a type of CUDA's own. */
+static const char *header_of(const char *type) {
+    return strcmp(type, "__half") == 0          ? "#include <cuda_fp16.h>\n"
+           : strcmp(type, "__nv_bfloat16") == 0 ? "#include <cuda_bf16.h>\n"
+                                                : "";
+}
+
+/* Does code declare a variable of this name, after a type? nvcc refuses that; code that was written for NVRTC
+ * may do it. */
+static bool declares(const char *source, const char *name) {
+    for (const char *at = source; (at = strstr(at, name)); at++) {
+        const char *before = at, *next = at + strlen(name);
+        while (before > source && strchr(" \t", before[-1]))
+            before--;
+        next += strspn(next, " \t");
+        if (before < at && before > source && tt__is_word_char(before[-1]) && *next == '=' && next[1] != '=')
+            return true;
+    }
+    return false;
+}
+
+/* The line of code that holds `at`, up to there, has this word. */
+static bool line_has(const char *source, const char *at, const char *word) {
+    const char *line = at;
+    while (line > source && line[-1] != '\n')
+        line--;
+    const char *found = strstr(line, word);
+    return found && found < at;
+}
+
+/* Does the code use this name of a type, and leave it to a header to declare it? One that is declared again
+ * must be the same. */
+static bool wants_type(const char *source, const char *name) {
+    const size_t n = strlen(name);
+    bool used = false;
+    for (const char *at = source; (at = strstr(at, name)); at += n) {
+        if (tt__is_word_char(at[n]) || (at > source && tt__is_word_char(at[-1])))
+            continue;
+        if (line_has(source, at, "typedef") || line_has(source, at, "using") ||
+            line_has(source, at, "#define") || line_has(source, at, "#include"))
+            return false;
+        used = true;
+    }
+    return used;
+}
+
+/* Names of std:: that come without an include, from nvcc's own headers or from PyTorch's. */
+static const struct {
+    const char *header, *names[16];
+} of_std[] = {
+    {"cmath",
+     {"abs", "ceil", "cos", "exp", "fabs", "floor", "isinf", "isnan", "log", "log2", "pow", "round", "sin",
+      "sqrt", "tanh"}},
+    {"algorithm", {"clamp", "max", "min", "swap"}},
+    {"limits", {"numeric_limits"}},
+    {"type_traits",
+     {"conditional", "conditional_t", "enable_if", "enable_if_t", "false_type", "is_same", "is_same_v",
+      "true_type"}},
+};
+
+/* Has the code SCOPE::NAME? That of cuda::std has its header. */
+static bool has_member(const char *source, const char *scope, const char *name) {
+    static const char cuda[] = "cuda::";
+    const size_t n = strlen(scope), n_name = strlen(name), n_cuda = sizeof cuda - 1;
+    for (const char *at = source; (at = strstr(at, scope)); at += n)
+        if (strncmp(at + n, "::", 2) == 0 && strncmp(at + n + 2, name, n_name) == 0 &&
+            !tt__is_word_char(at[n + 2 + n_name]) && !(at > source && tt__is_word_char(at[-1])) &&
+            !(at >= source + n_cuda && strncmp(at - n_cuda, cuda, n_cuda) == 0))
+            return true;
+    return false;
+}
+
+/* The types of PyTorch that kernels take, whose headers are left out. */
+static void add_torch(tt__str *out, const char *source) {
+    static const char *const scopes[] = {"c10", "at", "torch"};
+    static const struct {
+        const char *name, *header, *type;
+    } types[] = {{"Half", "cuda_fp16.h", "__half"}, {"BFloat16", "cuda_bf16.h", "__nv_bfloat16"}};
+    for (size_t i = 0; i < TT__COUNT(types); i++)
+        for (size_t k = 0; k < TT__COUNT(scopes); k++)
+            if (has_member(source, scopes[k], types[i].name))
+                tt__str_addf(out, "#include <%s>\nnamespace %s { using %s = %s; }\n", types[i].header,
+                             scopes[k], types[i].name, types[i].type);
+}
+
+void tt__add_head(tt__str *out, const char *source, bool torch, const char *options, int n) {
+    const size_t n_typedef = strlen(TT__TYPEDEF);
+    for (int i = 0; i < n; i++, options += strlen(options) + 1) {
+        const char *at = options + n_typedef, *sign = strchr(options, '=');
+        if (strncmp(options, TT__TYPEDEF, n_typedef) == 0 && sign)
+            tt__str_addf(out, "%stypedef %s %.*s;\n", header_of(sign + 1), sign + 1, (int)(sign - at), at);
+    }
+    for (const struct host_macro *m = host_macros; m->name; m++)
+        if (!declares(source, m->name))
+            tt__str_addf(out, "#ifndef %s\n#define %s %s\n#endif\n", m->name, m->name, m->value);
+    for (const struct host_macro *m = host_types; m->name; m++)
+        if (wants_type(source, m->name))
+            tt__str_addf(out, "#ifndef %s\ntypedef %s %s;\n#endif\n", m->name, m->value, m->name);
+    if ((strstr(source, "cudaGridDependencySynchronize") || strstr(source, "cudaTriggerProgrammatic")) &&
+        !strstr(source, "cuda_device_runtime_api.h"))
+        tt__str_add(out, "#define cudaGridDependencySynchronize() asm volatile(\"griddepcontrol.wait;\" ::: "
+                         "\"memory\")\n#define cudaTriggerProgrammaticLaunchCompletion() asm "
+                         "volatile(\"griddepcontrol.launch_dependents;\" ::)\n");
+    for (size_t i = 0; i < TT__COUNT(of_std); i++)
+        for (const char *const *name = of_std[i].names; *name; name++)
+            if (has_member(source, "std", *name)) {
+                tt__str_addf(out, "#include <%s>\n", of_std[i].header);
+                break;
+            }
+    if (torch)
+        add_torch(out, source);
+    tt__str_add(out, "#line 1\n");
 }

@@ -21,11 +21,9 @@ extern const char *const tt__host_header_names[];
 extern const char *const tt__host_header_texts[];
 extern const size_t tt__n_host_headers;
 
-/* What code for nvcc has of them without an include. The last name is NULL. */
-typedef struct tt__host_macro {
-    const char *name, *value;
-} tt__host_macro;
-extern const tt__host_macro tt__host_macros[];
-extern const tt__host_macro tt__host_types[]; /* names of types */
+/* Appends what code for nvcc has without an include, as far as this text names it: macros, names of types,
+ * `std::max` and the like, types of the n options (code/nvrtc.h), and, if `torch`, those of PyTorch that
+ * kernels take. The last line is `#line 1`. */
+void tt__add_head(tt__str *out, const char *source, bool torch, const char *options, int n);
 
 #endif

@@ -69,12 +69,33 @@ static const struct {
 /* Libraries of the host, by their namespaces. */
 static const char *const libraries[] = {"thrust", "at", "torch", "c10", "Eigen"};
 
-/* Only words of the code count. `all`: functions of the host are taken for functions of the device. */
-static bool has_refused(tt__str *out, const char *source, const char *code, const char *error, bool all) {
+static const char *line_after(const char *line) {
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : "";
+}
+
+static const char *base_name(const char *path, size_t n) {
+    const char *slash = memrchr(path, '/', n);
+    return slash ? slash + 1 : path;
+}
+
+/* Is it an error in a header of the file? */
+static bool of_header(const char *name, const char *error) {
+    const char *own = base_name(name, strlen(name)), *file = base_name(error, strcspn(error, "(\n"));
+    return strncmp(file, own, strlen(own)) != 0 || file[strlen(own)] != '(';
+}
+
+/* Only words of the code count, and of the line of an error in a header. `all`: functions of the host are
+ * taken for functions of the device. */
+static bool has_refused(tt__str *out, const char *name, const char *source, const char *code,
+                        const char *error, bool all) {
     const bool guarded = strstr(source, "__CUDACC_RTC__") != NULL; /* its host code is out of NVRTC's sight */
+    const char *line = line_after(error), *end = line + strcspn(line, "\n");
+    const bool header = of_header(name, error);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         for (const char *at = code; (at = strstr(at, refused[i].word)); at++) {
-            if ((guarded && strcmp(refused[i].why, HOST) == 0) ||
+            const char *in_line = strstr(line, refused[i].word);
+            if ((guarded && strcmp(refused[i].why, HOST) == 0) || (header && !(in_line && in_line < end)) ||
                 (at > code && tt__is_letter(at[-1]) && tt__is_letter(*at)) ||
                 (strcmp(refused[i].word, "int main") == 0 && tt__is_word_char(at[strlen("int main")])))
                 continue;
@@ -150,11 +171,6 @@ static bool is_newer(tt__str *out, const char *code, const char *const *options,
     return false;
 }
 
-static const char *line_after(const char *line) {
-    const char *end = strchr(line, '\n');
-    return end ? end + 1 : "";
-}
-
 /* Where the name stands as a word in the first line of `at`; NULL: nowhere. */
 static const char *find_word(const char *at, const char *name, size_t n) {
     const char *line = at, *end = at + strcspn(at, "\n");
@@ -165,16 +181,10 @@ static const char *find_word(const char *at, const char *name, size_t n) {
     return NULL;
 }
 
-static const char *base_name(const char *path, size_t n) {
-    const char *slash = memrchr(path, '/', n);
-    return slash ? slash + 1 : path;
-}
-
 /* An error has three lines: `FILE(LINE): error: ...`, the line of code, and a ^ below its place. */
 static bool has_macro(tt__str *out, const char *name, const char *error, const char *const *options, int n) {
     const char *code = line_after(error), *mark = line_after(code);
-    const char *own = base_name(name, strlen(name)), *file = base_name(error, strcspn(error, "(\n"));
-    const bool header = strncmp(file, own, strlen(own)) != 0 || file[strlen(own)] != '(';
+    const bool header = of_header(name, error);
     const char *expected = strstr(error, "expected a"), *tag = strstr(error, "expected either a definition");
     for (int i = 0; i < n && *mark; i++) {
         const char *macro = options[i] + 2, *at;
@@ -296,10 +306,9 @@ static bool is_of_assembler(tt__str *out, const char *error) {
 /* An error in a header, as FILE(LINE): error: TEXT. */
 static bool is_in_header(tt__str *out, const char *name, const char *error) {
     static const char mark[] = "): error: ";
-    const char *own = base_name(name, strlen(name)), *file = base_name(error, strcspn(error, "(\n"));
+    const char *file = base_name(error, strcspn(error, "(\n"));
     const char *line = strchr(file, '('), *text = strstr(error, mark), *end = error + strcspn(error, "\n");
-    if (!line || !text || text > end || line > text ||
-        (strncmp(file, own, strlen(own)) == 0 && file[strlen(own)] == '('))
+    if (!line || !text || text > end || line > text || !of_header(name, error))
         return false;
     text += strlen(mark);
     tt__str_addf(
@@ -320,7 +329,7 @@ bool tt__refused_code(tt__str *out, const char *name, const char *original, cons
         all |= strcmp(options[i], "--device-as-default-execution-space") == 0;
     bool found = is_of_assembler(out, error) || has_no_header(out, error) ||
                  is_left_out(out, original, source, error) ||
-                 (code && has_refused(out, source, code, error, all)) ||
+                 (code && has_refused(out, name, source, code, error, all)) ||
                  has_macro(out, name, error, options, n_options) || is_alias(out, original, error) ||
                  (code && is_newer(out, code, options, n_options)) || is_in_header(out, name, error);
     free(code);

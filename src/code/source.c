@@ -31,6 +31,7 @@ typedef struct edit {
 typedef struct changes {
     const char *source;
     char *bare; /* only code */
+    bool torch; /* an include of PyTorch's is left out */
     size_t n_edits;
     edit *edits;
 } changes;
@@ -252,6 +253,17 @@ static tt_status blank_attributes(changes *c, const char *from, const char *to) 
     return TT_OK;
 }
 
+/* Behind the arguments of a template, and blanks; NULL: they do not end, or may have a comparison. */
+static const char *behind_angles(const char *at) {
+    int depth = 0;
+    for (; *at && !strchr("(;{}", *at); at++) {
+        depth += (*at == '<') - (*at == '>');
+        if (depth == 0)
+            return at + 1 + strspn(at + 1, " \t\r\n");
+    }
+    return NULL;
+}
+
 /* The name of the function whose head goes on at `at`, and where its parameters begin; NULL: it has another
  * form. */
 static const char *head_name(const char *at, size_t *n, const char **open) {
@@ -261,6 +273,8 @@ static const char *head_name(const char *at, size_t *n, const char **open) {
             *open = at;
             return name;
         }
+        if (*at == '<' && name && (*open = behind_angles(at)))
+            return **open == '(' ? name : NULL;
         if (*at == '(' || *at == '<')
             return NULL;
         const size_t word = word_length(at);
@@ -336,8 +350,9 @@ static bool is_of_host(const char *from, const char *to) {
 
 /* Headers of libraries that kernels hardly need, and NVRTC cannot compile. */
 static tt_status drop_includes(changes *c) {
-    static const char *const folders[] = {"ATen/",   "absl/",  "boost/",   "c10/",      "gtest/", "hip/",
-                                          "hipcub/", "nvtx3/", "opencv2/", "pybind11/", "sys/",   "torch/"};
+    enum { OF_TORCH = 3 }; /* the first ones */
+    static const char *const folders[] = {"ATen/", "c10/",    "torch/", "absl/",    "boost/",    "gtest/",
+                                          "hip/",  "hipcub/", "nvtx3/", "opencv2/", "pybind11/", "sys/"};
     tt__cxx_lines lines = {.source = c->source};
     while (tt__cxx_next_line(&lines)) {
         const char *at = lines.at + strspn(lines.at, " \t"), *from = c->bare + (lines.at - c->source);
@@ -348,8 +363,10 @@ static tt_status drop_includes(changes *c) {
             continue;
         at += 7 + strspn(at + 7, " \t");
         for (size_t i = 0; i < TT__COUNT(folders) && (*at == '<' || *at == '"'); i++)
-            if (is_ours(at + 1, folders[i]))
+            if (is_ours(at + 1, folders[i])) {
+                c->torch |= i < OF_TORCH;
                 TT_TRY(change(c, from, from + lines.n, NULL, 0));
+            }
     }
     return TT_OK;
 }
@@ -481,26 +498,33 @@ static tt_status add_named(parts *p, const char *name, size_t n, const char *fro
     return add_part(p, (part){.name = name, .from = from, .to = to, .n_name = n, .special = special});
 }
 
-/* A definition `TYPE NAME(...) {`. Constructors and operators are not named where they are used. */
-static tt_status add_function(parts *p, const char *start, const char *brace, const char *end, bool member) {
-    const char *close = last_code(start, brace), *open = opening(start, close);
+/* A definition `TYPE NAME(...) {`, whose parameters end at `close`. A constructor `NAME::NAME(...)` goes with
+ * its class. Operators are not named where they are used. */
+static tt_status add_function(parts *p, const char *start, const char *close, const char *brace,
+                              const char *end, bool member) {
+    const char *open = opening(start, close);
     size_t n = 0, n_type = 0;
-    const char *name = open ? word_before(start, open, &n) : NULL;
+    bool typed = false;
+    const char *name = word_before(start, open, &n);
     start += strspn(start, " \t\r\n");
-    const char *own = behind_macros(p, start, name ? name : start);
+    const bool is_operator = has_word(start, open, "operator");
+    const char *own = behind_macros(p, start, is_operator ? start : name);
     const bool device = has_any(start, brace, of_device, TT__COUNT(of_device));
     const bool of_host = !device && ((n && tt__word_is(name, n, "main")) || is_of_host(own, end));
     if (of_host) /* whatever its name is */
         return add_part(p, (part){.name = own, .from = own, .to = end, .n_name = 0, .of_host = true});
-    if (n == 0 || member || own != start || has_word(start, open, "operator"))
+    if (n == 0 || member || own != start || is_operator)
         return TT_OK;
     const char *before = last_code(start, name);
+    before -= before > start && before[-1] == '~';
     while (before > start + 1 && before[-1] == ':' && before[-2] == ':') { /* of a namespace or a class */
         size_t n_scope = 0;
-        before = last_code(start, word_before(start, before - 2, &n_scope));
+        const char *scope = word_before(start, before - 2, &n_scope);
+        typed |= n_scope == n && strncmp(scope, name, n) == 0;
+        before = last_code(start, scope);
     }
     word_before(start, before, &n_type);
-    const bool typed = n_type > 0 || (before > start && strchr("*&>]", before[-1]));
+    typed |= n_type > 0 || (before > start && strchr("*&>]", before[-1]));
     return typed ? add_named(p, name, n, start, end) : TT_OK;
 }
 
@@ -554,7 +578,12 @@ static tt_status add_statement(parts *p, const char *start, const char *end) {
         return TT_OK;
     if (has_any(start, end, aliases, TT__COUNT(aliases)))
         return add_alias(p, start, end);
-    const char *name = prototype(start, end);
+    size_t n_name = 0, n_kind = 0;
+    const char *name = word_before(start, end, &n_name), *kind = word_before(start, name, &n_kind);
+    if (n_name && (tt__word_is(kind, n_kind, "struct") || tt__word_is(kind, n_kind, "class")) &&
+        (kind == start || last_code(start, kind)[-1] == '>')) /* declared, to be defined later */
+        return add_named(p, name, n_name, start, end + 1);
+    name = prototype(start, end);
     if (name && behind_macros(p, start, name) == start)
         return add_named(p, name, word_length(name), start, end + 1);
     if (name || device)
@@ -613,12 +642,37 @@ static tt_status add_struct(parts *p, const char *start, const char *brace, cons
                : TT_OK;
 }
 
-/* Does a list of parameters end here, and not an attribute, as in `struct __align__(16) {`? */
-static bool ends_parameters(const char *start, const char *close) {
-    const char *open = close > start && close[-1] == ')' ? opening(start, close) : NULL;
-    size_t n = 0;
-    const char *name = open ? word_before(start, open, &n) : NULL;
-    return open && !is_attribute(name, n);
+/* The body of a constructor whose list `: a(1), b{2}` begins at `at`; NULL: it has another form. */
+static const char *behind_members(const char *at) {
+    while (at && (*at == ':' || *at == ',')) {
+        at += 1 + strcspn(at + 1, "({;");
+        at = *at && *at != ';' ? behind(at) : NULL;
+        at = at ? at + strspn(at, " \t\r\n") : NULL;
+    }
+    return at && *at == '{' ? at : NULL;
+}
+
+/* Where the parameters end of the function whose body may begin at *brace, and not an attribute, as in
+ * `struct __align__(16) {`. NULL: it is none. Of a constructor *brace becomes that of its body. */
+static const char *end_of_parameters(const char *start, const char **brace) {
+    static const char *const words[] = {"const", "noexcept", "override", "final", "volatile"};
+    for (const char *at = start; (at = find_text(at, *brace, "("));) {
+        size_t n = 0;
+        const char *name = word_before(start, at, &n), *close = behind(at);
+        if (!close || close > *brace)
+            return NULL;
+        const char *next = close + strspn(close, " \t\r\n");
+        const bool members = *next == ':' && next[1] != ':';
+        bool ends = next == *brace || is_ours(next, "->") || members;
+        for (size_t i = 0; i < TT__COUNT(words); i++)
+            ends |= tt__word_is(next, word_length(next), words[i]);
+        if (ends && !is_attribute(name, n)) {
+            *brace = members ? behind_members(next) : *brace;
+            return *brace ? close : NULL;
+        }
+        at = close;
+    }
+    return NULL;
 }
 
 /* What is in no function and no struct. Members go only if they are of the host. */
@@ -632,10 +686,10 @@ static tt_status find_parts(parts *p) {
             at++;
             continue;
         }
-        const char *end = behind(at), *close = last_code(start, at);
+        const char *brace = at, *close = end_of_parameters(start, &brace), *end = behind(brace ? brace : at);
         if (!end)
             break;
-        const bool function = ends_parameters(start, close);
+        const bool function = close != NULL;
         const bool type = has_word(start, at, "class") || has_word(start, at, "struct");
         size_t n_last = 0;
         const char *last =
@@ -643,7 +697,7 @@ static tt_status find_parts(parts *p) {
         const bool scope = type || has_word(start, at, "namespace") || tt__word_is(last, n_last, "extern");
         const bool device = has_any(start, at, of_device, TT__COUNT(of_device));
         if (function && !(device && (p->pastes || at < members)))
-            TT_TRY(add_function(p, start, at, end, at < members));
+            TT_TRY(add_function(p, start, close, brace, end, at < members));
         else if (!function && type && at >= members)
             TT_TRY(add_struct(p, start, at, end));
         members = type && !function && end > members ? end : members;
@@ -755,7 +809,7 @@ static tt_status reach_parts(parts *p, const char *options, int n) {
     }
     reach_words(p, at, at + strlen(at));
     for (int i = 0; i < n; i++, options += strlen(options) + 1)
-        reach_words(p, options, options + strlen(options));
+        reach_words(p, options + (*options == '-' ? 0 : strcspn(options, ":")), options + strlen(options));
     reach_unnamed(p);
     while (p->n_todo > 0) {
         const part *next = &p->part[p->todo[--p->n_todo]];
@@ -783,54 +837,6 @@ static tt_status drop_unused(changes *c, tt__cut cut, const char *options, int n
     return status;
 }
 
-/* ---- What is added ------------------------------------------------------------------------------------- */
-
-/* The header that has a type of CUDA's own. */
-static const char *header_of(const char *type) {
-    return strcmp(type, "__half") == 0          ? "#include <cuda_fp16.h>\n"
-           : strcmp(type, "__nv_bfloat16") == 0 ? "#include <cuda_bf16.h>\n"
-                                                : "";
-}
-
-/* Does code declare a variable of this name, after a type? nvcc refuses that; code that was written for NVRTC
- * may do it. */
-static bool declares(const char *source, const char *name) {
-    for (const char *at = source; (at = strstr(at, name)); at++) {
-        const char *before = at, *next = at + strlen(name);
-        while (before > source && strchr(" \t", before[-1]))
-            before--;
-        next += strspn(next, " \t");
-        if (before < at && before > source && tt__is_word_char(before[-1]) && *next == '=' && next[1] != '=')
-            return true;
-    }
-    return false;
-}
-
-/* The line of code that holds `at`, up to there, has this word. */
-static bool line_has(const char *source, const char *at, const char *word) {
-    const char *line = at;
-    while (line > source && line[-1] != '\n')
-        line--;
-    const char *found = strstr(line, word);
-    return found && found < at;
-}
-
-/* Does the code use this name of a type, and leave it to a header to declare it? One that is declared again
- * must be the same. */
-static bool wants_type(const char *source, const char *name) {
-    const size_t n = strlen(name);
-    bool used = false;
-    for (const char *at = source; (at = strstr(at, name)); at += n) {
-        if (tt__is_word_char(at[n]) || (at > source && tt__is_word_char(at[-1])))
-            continue;
-        if (line_has(source, at, "typedef") || line_has(source, at, "using") ||
-            line_has(source, at, "#define") || line_has(source, at, "#include"))
-            return false;
-        used = true;
-    }
-    return used;
-}
-
 static tt_status change_source(changes *c, bool *dropped, tt__cut cut, const char *options, int n) {
     const char *users = NULL, *at = options, *options_of_all = options;
     for (int i = 0; i < n; i++, at += strlen(at) + 1)
@@ -848,52 +854,23 @@ static tt_status change_source(changes *c, bool *dropped, tt__cut cut, const cha
     return drop_kernels(c, users);
 }
 
-/* As nvcc's own headers do, `std::exp` and the like come without an include. */
-static bool uses_std_math(const char *source) {
-    static const char *const names[] = {"abs", "ceil", "cos", "exp",   "fabs", "floor", "isinf", "isnan",
-                                        "log", "log2", "pow", "round", "sin",  "sqrt",  "tanh"};
-    for (const char *at = source; (at = strstr(at, "std::")); at += 5)
-        for (size_t i = 0; i < TT__COUNT(names); i++)
-            if (tt__word_is(at + 5, word_length(at + 5), names[i]))
-                return !(at >= source + 6 && strncmp(at - 6, "cuda::", 6) == 0);
-    return false;
-}
-
-static void add_head(tt__str *out, const char *source, const char *options, int n) {
-    for (int i = 0; i < n; i++, options += strlen(options) + 1) {
-        const char *at = options + strlen(TT__TYPEDEF), *sign = strchr(options, '=');
-        if (is_ours(options, TT__TYPEDEF) && sign)
-            tt__str_addf(out, "%stypedef %s %.*s;\n", header_of(sign + 1), sign + 1, (int)(sign - at), at);
-    }
-    for (const tt__host_macro *m = tt__host_macros; m->name; m++)
-        if (!declares(source, m->name))
-            tt__str_addf(out, "#ifndef %s\n#define %s %s\n#endif\n", m->name, m->name, m->value);
-    for (const tt__host_macro *m = tt__host_types; m->name; m++)
-        if (wants_type(source, m->name))
-            tt__str_addf(out, "#ifndef %s\ntypedef %s %s;\n#endif\n", m->name, m->value, m->name);
-    if ((strstr(source, "cudaGridDependencySynchronize") || strstr(source, "cudaTriggerProgrammatic")) &&
-        !strstr(source, "cuda_device_runtime_api.h"))
-        tt__str_add(out, "#define cudaGridDependencySynchronize() asm volatile(\"griddepcontrol.wait;\" ::: "
-                         "\"memory\")\n#define cudaTriggerProgrammaticLaunchCompletion() asm "
-                         "volatile(\"griddepcontrol.launch_dependents;\" ::)\n");
-    if (uses_std_math(source))
-        tt__str_add(out, "#include <cmath>\n");
-    tt__str_add(out, "#line 1\n");
-}
-
 tt_status tt__source_make(tt__str *out, bool *dropped, tt__cut cut, const char *source, const char *options,
                           int n) {
+    tt__str text = {0};
     changes c = {.source = source, .bare = strdup(source)};
     tt_status status =
         c.bare ? change_source(&c, dropped, cut, options, n) : tt__fail_memory(strlen(source) + 1);
     if (status == TT_OK) {
-        add_head(out, source, options, n);
-        write_changed(out, &c);
+        write_changed(&text, &c);
+        tt__add_head(out, tt__str_text(&text), c.torch, options, n);
+        tt__str_add(out, tt__str_text(&text));
+        status = tt__str_check(&text);
     }
     for (int i = 0; i < n; i++, options += strlen(options) + 1)
         if (is_ours(options, TT__CODE))
             tt__str_add(out, options + strlen(TT__CODE));
     free(c.bare);
     free(c.edits);
+    tt__str_free(&text);
     return status == TT_OK ? tt__str_check(out) : status;
 }

@@ -49,6 +49,8 @@ CASES = [  # what is changed, and what the message says
     (within("y[1] = f();", '#include "bad.h"\n'), 'the header bad.h cannot be compiled for the device, line 2: identifier "undefined_thing" is '
                                                 'undefined. If only functions of the host need it, put its #include between #ifndef'),
     (within("", '#include "missing.h"\n'), '#include "FILE" takes in a file beside the kernel or in a folder of `//@ include`'),
+    # words of the host elsewhere do not hide it
+    (within("y[1] = f();", '#include "bad.h"\nstd::string s = "a"; enum { a = sizeof s };\n'), "the header bad.h cannot be compiled for the device, line 2"),
     (within("", '#include "annotated.h"\n'), "annotated.h:1:1: `//@ param` is in a header, where no annotation counts: move it to"),
     # a clash of names
     (clash("width", within("width::f();", '#include "clash.h"\n')), "width is a macro, as each parameter is, also in headers: give it another name"),

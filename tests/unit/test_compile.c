@@ -233,6 +233,44 @@ static void takes_names_of_types(void **state) {
                     "", 0);
 }
 
+/* CUDA's own headers, of this NVRTC's version; without them there is nothing to test. */
+static bool has_headers(void) {
+    tt__str options = {0};
+    int n = 0;
+    assert_int_equal(tt__cuda_headers(&options, &n, tt__nvrtc_path(), tt__nvrtc_version()), TT_OK);
+    tt__str_free(&options);
+    return n > 0;
+}
+
+/* PyTorch's headers are left out, and its types of kernels are CUDA's. */
+static void knows_types_of_torch(void **state) {
+    (void)state;
+    if (!has_headers())
+        skip();
+    expect_compiles("torch.cu",
+                    "#include <torch/extension.h>\ntypedef at::BFloat16 bf16;\n"
+                    "__global__ void k(bf16 *p, c10::Half *q) { *p = bf16(float(*q) * 2.0f); }\n",
+                    TT__KERNEL "k\0" TT__USERS "k", 2);
+    expect_compiles("own.cu",
+                    "namespace c10 { struct Half { short bits; }; }\n"
+                    "__global__ void k(c10::Half *q) { q->bits = 2; }\n",
+                    TT__KERNEL "k\0" TT__USERS "k", 2);
+}
+
+/* Headers of nvcc and of PyTorch include these. */
+static void knows_std_without_an_include(void **state) {
+    (void)state;
+    if (!has_headers())
+        skip();
+    expect_compiles(
+        "std.cu",
+        "constexpr size_t most(std::initializer_list<size_t> all) { return std::max(all); }\n"
+        "template <class T> using other = std::conditional_t<std::is_same<T, int>::value, float, T>;\n"
+        "extern \"C\" __global__ void k(other<int> *p) {\n"
+        "    p[most({1, 2})] = std::min(p[0], std::numeric_limits<float>::max()); }\n",
+        "", 0);
+}
+
 static void takes_standards(void **state) {
     (void)state;
     static const char source[] = "template <class T> concept number = requires(T a) { a + a; };\n"
@@ -260,15 +298,6 @@ static void knows_the_very_architecture(void **state) {
     if (tt__nvrtc_compile(&cubin, "old.cu", "__global__ void k() {}", TT__USERS "k", 1, 80) != TT_OK)
         fail_msg("%s", tt_last_error());
     tt__str_free(&cubin);
-}
-
-/* CUDA's own headers, of this NVRTC's version; without them there is nothing to test. */
-static bool has_headers(void) {
-    tt__str options = {0};
-    int n = 0;
-    assert_int_equal(tt__cuda_headers(&options, &n, tt__nvrtc_path(), tt__nvrtc_version()), TT_OK);
-    tt__str_free(&options);
-    return n > 0;
 }
 
 static void finds_the_headers_of_cuda(void **state) {
@@ -364,6 +393,8 @@ int main(void) {
         cmocka_unit_test(finds_the_headers_of_cxx),
         cmocka_unit_test(takes_functions_without_a_space),
         cmocka_unit_test(takes_names_of_types),
+        cmocka_unit_test(knows_types_of_torch),
+        cmocka_unit_test(knows_std_without_an_include),
         cmocka_unit_test(takes_standards),
         cmocka_unit_test(knows_the_very_architecture),
         cmocka_unit_test(names_instances_of_templates),

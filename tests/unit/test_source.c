@@ -112,6 +112,8 @@ static void other_kernels_are_not_compiled(void **state) {
         {"template __global__ void m<float, 2>(int); template class t<int>;", " "},
         {"MACRO(1)\ntemplate __global__ void m<2>(int);", "MACRO(1)\n "},
         {"__global__ void m(const __grid_constant__ int a) {}", NULL},
+        {"template <class T> __global__ void m(T a) {} template <> __global__ void m<float>(float a) {}",
+         "template <class T> __device__ void m(T a) {} template <> __device__ void m<float>(float a) {}"},
         {"#define K(n) __global__ void n()\n// __global__ void m()", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -149,6 +151,11 @@ static void functions_of_the_host_go(void **state) {
         {"constexpr int two() { return 2; } __device__ void f() { two(); exit(); }", NULL},
         {"__global__ void k() { cudaGridDependencySynchronize(); printf(\"main\"); }", NULL},
         {"struct s { int f() { return cudaIs(); } };", "struct s {                             };"},
+        {"struct s { void operator()(int *p) const { cudaFree(p); } std::string n() const noexcept { return "
+         "a; } };",
+         "struct s { };"},
+        {"struct s { s(std::string b) : a(2), c{b} { exit(1); } int a; };", "struct s { int a; };"},
+        {"struct s { auto n() -> std::string { return a; } };", "struct s { };"},
         {"static float vector(float string) { return string; } enum { a = sizeof vector(1) };", NULL},
         {"int table[] = {1, 2}; int f() { return 1; } __device__ int g(int n = f());", NULL},
     };
@@ -168,6 +175,14 @@ static void what_no_kernel_reaches_goes(void **state) {
         {"cublasHandle_t handle; static void *space = 0; dim3 grid[3][2];", " "},
         {"void check(cublasStatus_t s, int line) { if (s) stop(line); } __device__ int f();",
          " __device__ int f();"},
+        {"class q { int n() const; q(int a); }; inline int q::n() const { return strlen(0); } q::q(int a) : "
+         "b(1), c{a} { "
+         "n(); } inline q::~q() {} enum { a };",
+         " enum { a };"},
+        {"template <class T> struct q; template <class T> struct q { handle_t a; }; class r; enum { a };",
+         " enum { a };"},
+        {"struct q; __device__ int f(q *a); struct q { int b; };", NULL},
+        {"void kernel(handle_t a) {} void users(handle_t a) {}", " "}, /* kinds of options */
         {"template <int N> void map(CUtensorMap *m) {} bool test(int, char **);", " "},
         {"struct timer { cudaEvent_t start; void stop() {} }; struct used { int a; }; __device__ used u;",
          " struct used { int a; }; __device__ used u;"},
@@ -183,7 +198,8 @@ static void what_no_kernel_reaches_goes(void **state) {
         {"int of_option(int a) { return a; } int unused(int a) { return a; }",
          "int of_option(int a) { return a; } "},
         {"enum b { c }; template <> __device__ int f<2>();", NULL},
-        {"__device__ int a; __constant__ float b[4]; __shared__ int s; struct x; enum y : int;", NULL},
+        {"__device__ int a; __constant__ float b[4]; __shared__ int s; struct x; enum y : int;",
+         "__device__ int a; __constant__ float b[4]; __shared__ int s; enum y : int;"},
         {"const int a = 1; const struct x *p(struct y *z); template <int A, int B> int m(handle q);", " "},
         {"template <int N> int m(int a); template <> int m<4>(int a);", NULL},
         {"API(1, 2) API void p(const char *a, ...); API void q(int a);",
