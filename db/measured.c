@@ -220,13 +220,12 @@ void tt__trial_column(const tt__trial *t, sqlite3_context *out, int at) {
         sqlite3_result_int64(out, t->bits);
 }
 
-tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int64_t problem_id,
-                           tt__stage stage, tt__trial_fn fn, void *user) {
-    enum { KERNEL = TT__TRIAL_COL_COUNT, HASH, CONFIG, SOURCE, RUN, AT };
+static tt_status read_trials(tt__store *s, tt__sql sql, int64_t gpu_id, const tt__env *env,
+                             int64_t problem_id, tt__stage stage, tt__trial_fn fn, void *user) {
+    enum { KERNEL = TT__TRIAL_COL_COUNT, HASH, CONFIG, SOURCE, RUN, AT, STAGE, CONFIG_ID, AGE };
     sqlite3_stmt *stmt;
-    tt_status status =
-        tt__db_stmt(s, &stmt, TT__SQL_TRIALS, "tttiii", env ? env->driver : NULL, env ? env->nvrtc : NULL,
-                    env ? env->library : NULL, gpu_id, problem_id, (int64_t)stage);
+    tt_status status = tt__db_stmt(s, &stmt, sql, "tttiii", env ? env->driver : NULL, env ? env->nvrtc : NULL,
+                                   env ? env->library : NULL, gpu_id, problem_id, (int64_t)stage);
     while (tt__db_next(s, stmt, &status)) {
         tt__trial trial;
         status = tt__trial_read(s, stmt, &trial);
@@ -235,8 +234,10 @@ tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int
             .hash = tt__db_text(stmt, HASH),
             .config = tt__db_text(stmt, CONFIG),
             .source = tt__run_source_name(sqlite3_column_int(stmt, SOURCE)),
-            .stage = stage,
+            .stage = (tt__stage)(sqlite3_column_int64(stmt, STAGE) != 0),
+            .config_id = sqlite3_column_int64(stmt, CONFIG_ID),
             .run_id = sqlite3_column_int64(stmt, RUN),
+            .run_age = sqlite3_column_int64(stmt, AGE),
             .unix_ms = sqlite3_column_int64(stmt, AT),
             .trial = &trial,
         };
@@ -246,6 +247,16 @@ tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int
             status = fn(user, &r);
     }
     return status;
+}
+
+tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int64_t problem_id,
+                           tt__stage stage, tt__trial_fn fn, void *user) {
+    return read_trials(s, TT__SQL_TRIALS, gpu_id, env, problem_id, stage, fn, user);
+}
+
+tt_status tt__store_trials_by_key(tt__store *s, int64_t gpu_id, const tt__env *env, int64_t problem_id,
+                                  tt__stage from, tt__trial_fn fn, void *user) {
+    return read_trials(s, TT__SQL_TRIALS_BY_KEY, gpu_id, env, problem_id, from, fn, user);
 }
 
 tt_status tt__store_last_trial(tt__store *s, int64_t gpu_id, int64_t problem_id, const char *kernel,
@@ -370,6 +381,19 @@ tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op
         status = read_winner(s, stmt, &w);
         if (status == TT_OK)
             status = fn(user, &w);
+    }
+    return status;
+}
+
+tt_status tt__store_winners_listed(tt__store *s, int64_t gpu_id, const char *op, tt__winner_listed_fn fn,
+                                   void *user) {
+    sqlite3_stmt *stmt;
+    tt_status status = tt__db_stmt(s, &stmt, TT__SQL_WINNERS_LISTED, "it", gpu_id, op);
+    while (tt__db_next(s, stmt, &status)) {
+        const tt__winner_listed w = {sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+                                     sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
+                                     tt__db_text(stmt, 4)};
+        status = w.op ? fn(user, &w) : tt__fail_memory(0);
     }
     return status;
 }

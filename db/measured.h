@@ -33,13 +33,17 @@ typedef struct tt__trial_row {
     const char *kernel, *hash, *config;
     const char *source; /* source of its run: "measured", ... */
     tt__stage stage;
-    int64_t run_id;
-    int64_t unix_ms; /* when it ended; of other tuners' files the start of the run */
+    int64_t config_id, run_id, run_age; /* run_age: more is newer */
+    int64_t unix_ms;                    /* when it ended; of other tuners' files the start of the run */
     const tt__trial *trial;
 } tt__trial_row;
 typedef tt_status (*tt__trial_fn)(void *user, const tt__trial_row *row);
 tt_status tt__store_trials(tt__store *s, int64_t gpu_id, const tt__env *env, int64_t problem_id,
                            tt__stage stage, tt__trial_fn fn, void *user);
+/* All trials of a problem from a stage on, by stage and configuration, which may have one from each of
+ * several runs: much faster, as nothing is sorted. */
+tt_status tt__store_trials_by_key(tt__store *s, int64_t gpu_id, const tt__env *env, int64_t problem_id,
+                                  tt__stage from, tt__trial_fn fn, void *user);
 
 /* The newest trial of a configuration on this GPU, of either stage, with this method and driver ("": any).
  * Replays and skipped trials do not count. *found is false if there is none. */
@@ -110,6 +114,15 @@ tt_status tt__store_has_winner(tt__store *s, int64_t gpu_id, int64_t problem_id,
 typedef tt_status (*tt__winner_fn)(void *user, const tt__winner *w);
 tt_status tt__store_winners(tt__store *s, int64_t gpu_id, int cc, const char *op, tt__winner_fn fn,
                             void *user);
+
+/* The same winners in the same order, of this GPU or of all (gpu_id 0), with little of each. */
+typedef struct tt__winner_listed {
+    int64_t gpu_id, problem_id, trials, unix_ms;
+    const char *op;
+} tt__winner_listed;
+typedef tt_status (*tt__winner_listed_fn)(void *user, const tt__winner_listed *w);
+tt_status tt__store_winners_listed(tt__store *s, int64_t gpu_id, const char *op, tt__winner_listed_fn fn,
+                                   void *user);
 
 /* For a look-up in memory: calls `fn` for each winner in the order of GPU and problem, with just what that
  * needs. GPU and problem of `w` are not filled in. */

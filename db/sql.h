@@ -24,15 +24,22 @@
 #define TT__PULLED_COLS "status, time, compile_us, regs, samples, reason, weight, limit_s, bits, problem_id, stage, config_id," \
     " run_id, at_ms"
 
+/* Of a GPU (?4), an environment (?1 to ?3, NULL: any) and a problem (?5). CROSS JOIN keeps the key's order. */
+#define TT__TRIALS_COLS TT__TRIAL_COLS ", template.kernel, template.hash, config.text, run.source, trial.run_id," \
+    " run.started_ms + trial.at_ms AS unix_ms, trial.stage, trial.config_id"
+#define TT__TRIALS_FROM " FROM trial CROSS JOIN run ON run.id = trial.run_id CROSS JOIN config ON config.id = trial.config_id" \
+    " CROSS JOIN template ON template.id = config.template_id WHERE trial.problem_id = ?5 AND run.gpu_id = ?4" \
+    " AND (?1 IS NULL OR run.env_id = (SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3))"
+
 /* Second, by the largest number, which is roughly the problem's size. */
 #define TT__PROBLEM_ORDER "operation.name, operation.text, problem.warm, problem.in_graph, problem.unverified, " \
     TT__VALUE("elem_size") "," \
     " (SELECT max(value) FROM value WHERE problem_id = problem.id AND typeof(value) = 'integer'), problem.key"
-#define TT__SELECT_WINNER "SELECT " TT__GPU_COLS ", " TT__PROBLEM_COLS ", " TT__ENV_COLS "," \
-    " template.kernel, template.hash, config.text, run.source, " TT__WINNER_COLS \
-    " FROM winner w CROSS JOIN gpu ON gpu.id = w.gpu_id JOIN problem ON problem.id = w.problem_id" TT__JOIN_OPERATION \
+#define TT__FROM_WINNER " FROM winner w CROSS JOIN gpu ON gpu.id = w.gpu_id JOIN problem ON problem.id = w.problem_id" TT__JOIN_OPERATION \
     " JOIN run ON run.id = w.run_id JOIN env ON env.id = run.env_id" \
     " JOIN config ON config.id = w.config_id JOIN template ON template.id = config.template_id "
+#define TT__SELECT_WINNER "SELECT " TT__GPU_COLS ", " TT__PROBLEM_COLS ", " TT__ENV_COLS "," \
+    " template.kernel, template.hash, config.text, run.source, " TT__WINNER_COLS TT__FROM_WINNER
 #define TT__WINNER_ORDER " AND (?2 IS NULL OR operation.name = ?2) ORDER BY gpu.name, gpu.mig, " TT__PROBLEM_ORDER \
     ", w.gpu_id, w.problem_id"
 /* Assigns a number unless it is unknown. */
@@ -152,14 +159,11 @@
         " compile_us = excluded.compile_us, regs = excluded.regs, samples = excluded.samples," \
         " reason = excluded.reason, weight = excluded.weight, limit_s = excluded.limit_s," \
         " bits = excluded.bits") \
-    /* In the order in which they ran. SQLite takes the columns beside max() from its row. CROSS JOIN keeps the key's order. */ \
-    X(TRIALS, "SELECT " TT__TRIAL_COLS ", template.kernel, template.hash, config.text, run.source," \
-        " trial.run_id, run.started_ms + trial.at_ms, max(" TT__RUN_AGE ") FROM trial CROSS JOIN run ON run.id = trial.run_id" \
-        " CROSS JOIN config ON config.id = trial.config_id" \
-        " CROSS JOIN template ON template.id = config.template_id" \
-        " WHERE trial.problem_id = ?5 AND trial.stage = ?6 AND run.gpu_id = ?4 AND (?1 IS NULL OR run.env_id =" \
-        " (SELECT id FROM env WHERE driver = ?1 AND nvrtc = ?2 AND library = ?3)) GROUP BY trial.config_id" \
-        " ORDER BY run.started_ms + trial.at_ms") \
+    /* In the order in which they ran. SQLite takes the columns beside max() from its row. */ \
+    X(TRIALS, "SELECT " TT__TRIALS_COLS ", max(" TT__RUN_AGE ") AS age" TT__TRIALS_FROM " AND trial.stage = ?6" \
+        " GROUP BY trial.config_id ORDER BY unix_ms") \
+    X(TRIALS_BY_KEY, "SELECT " TT__TRIALS_COLS ", " TT__RUN_AGE TT__TRIALS_FROM " AND trial.stage >= ?6" \
+        " ORDER BY trial.stage, trial.config_id, trial.run_id") \
     /* Skipped trials and replays say nothing about this GPU. */ \
     X(LAST_TRIAL, "SELECT " TT__TRIAL_COLS " FROM template CROSS JOIN config ON config.template_id = template.id" \
         " CROSS JOIN trial ON trial.problem_id = ?1 AND trial.stage IN (0, 1) AND trial.config_id = config.id" \
@@ -190,6 +194,8 @@
     X(WINNER_HAS, "SELECT 1 FROM gpu JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = ?2 WHERE ?1 IN (0, gpu.id) LIMIT 1") \
     X(WINNERS_OF_GPU, TT__SELECT_WINNER "WHERE w.gpu_id = ?1" TT__WINNER_ORDER) \
     X(WINNERS_OF_CC, TT__SELECT_WINNER "WHERE (?1 = 0 OR gpu.cc = ?1)" TT__WINNER_ORDER) \
+    X(WINNERS_LISTED, "SELECT w.gpu_id, w.problem_id, w.trials, w.unix_ms, operation.name" TT__FROM_WINNER \
+        "WHERE (?1 = 0 OR w.gpu_id = ?1)" TT__WINNER_ORDER) \
     X(WINNERS_BRIEF, "SELECT w.gpu_id, w.problem_id, w.time_us, template.kernel, template.hash, config.text, run.source, " \
         TT__ENV_COLS " FROM winner w CROSS JOIN run ON run.id = w.run_id CROSS JOIN env ON env.id = run.env_id" \
         " CROSS JOIN config ON config.id = w.config_id CROSS JOIN template ON template.id = config.template_id" \
@@ -215,14 +221,14 @@
      * has that environment again. */ \
     X(UNSOLVED, "SELECT " TT__GPU_COLS ", " TT__PROBLEM_COLS ", count(*), sum(trial.status = 0), trial.status, trial.reason," \
         " template.kernel, config.text, min(iif(trial.status = 0, NULL, run.started_ms + trial.at_ms)) FROM trial" \
-        " JOIN run ON run.id = trial.run_id JOIN gpu ON gpu.id = run.gpu_id" \
-        " JOIN problem ON problem.id = trial.problem_id" TT__JOIN_OPERATION \
+        " CROSS JOIN run ON run.id = trial.run_id" \
+        " LEFT JOIN winner w ON w.gpu_id = run.gpu_id AND w.problem_id = trial.problem_id LEFT JOIN run won ON won.id = w.run_id" \
+        " CROSS JOIN gpu ON gpu.id = run.gpu_id CROSS JOIN problem ON problem.id = trial.problem_id" TT__JOIN_OPERATION \
         " JOIN config ON config.id = trial.config_id JOIN template ON template.id = config.template_id" \
-        " LEFT JOIN winner w ON w.gpu_id = gpu.id AND w.problem_id = problem.id LEFT JOIN run won ON won.id = w.run_id" \
-        " WHERE trial.stage = 0 AND trial.status <> 6 AND (?1 = 0 OR gpu.id = ?1) AND run.source <> 1" \
+        " WHERE trial.stage = 0 AND trial.status <> 6 AND (?1 = 0 OR run.gpu_id = ?1) AND run.source <> 1" \
         " AND (operation.name = ?2 OR (?2 IS NULL AND (operation.text <> '' OR operation.name NOT IN ('copy', 'transpose_ladder'))))" \
         " AND (won.id IS NULL OR (won.env_id <> run.env_id AND (won.started_ms, won.id) < (run.started_ms, run.id)" \
-        "  AND won.env_id IS NOT (SELECT last.env_id FROM run last WHERE last.gpu_id = gpu.id AND last.source = 0" \
+        "  AND won.env_id IS NOT (SELECT last.env_id FROM run last WHERE last.gpu_id = run.gpu_id AND last.source = 0" \
         "   ORDER BY last.started_ms DESC, last.id DESC LIMIT 1)))" \
         " GROUP BY gpu.id, problem.id HAVING won.id IS NULL OR sum(trial.status = 0) = 0 ORDER BY gpu.name, " TT__PROBLEM_ORDER ", gpu.id, problem.id") \
     X(VERSION, "PRAGMA data_version") \

@@ -299,6 +299,9 @@ bool tt__is_control(const char *text) {
 
 void tt__clean(char *text, const char *keep) {
     for (size_t n; *text; text += n) {
+        n = 1;
+        if (*text >= ' ' && *text < 0x7f)
+            continue; /* nearly all */
         n = tt__utf8_length(text);
         if (n && (!tt__is_control(text) || strchr(keep, *text)))
             continue;

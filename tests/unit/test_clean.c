@@ -3,7 +3,10 @@
  */
 #include "store_fixture.h"
 
+#include <math.h>
+
 #include "base/json.h"
+#include "base/random.h"
 #include "base/str.h"
 
 static const struct {
@@ -57,7 +60,37 @@ static void cleans_stores(void **state) {
     assert_int_equal(raw_sql(path, "SELECT count(*) FROM trial WHERE reason = '?[2J'"), 1);
 }
 
+static void compare_number(double value, int digits) {
+    char expected[64];
+    tt__str json = {0};
+    tt__json_number(&(tt__json){.out = &json}, NULL, value, digits);
+    tt__format(expected, sizeof expected, "%.*g", digits, value);
+    assert_string_equal(tt__str_text(&json), expected);
+    tt__str_free(&json);
+}
+
+/* Numbers are written without printf where that is safe. */
+static void writes_what_printf_would(void **state) {
+    (void)state;
+    uint64_t seed = 1;
+    static const double edges[] = {0,    -0.0,         1,      10,        999999.5, 9999999.5, 0.5,  2.5,
+                                   1e-4, 9.9999999e-5, 0.1,    0.125,     1e9,      999999999, 1e15, 1e300,
+                                   -1.5, 0.99999995,   1e-300, 123456.75, 100000,   1048575.5, 1e5,  1e6,
+                                   9.5,  0.00099999995};
+    for (size_t i = 0; i < TT__COUNT(edges); i++)
+        for (int digits = 1; digits <= 15; digits++)
+            compare_number(edges[i], digits);
+    for (int i = 0; i < 100000; i++) {
+        const int digits = 1 + (int)tt__random_below(&seed, 10),
+                  exponent = (int)tt__random_below(&seed, 20) - 7;
+        double value = tt__random_unit(&seed) * pow(10, exponent);
+        compare_number(value, digits);
+        compare_number(round(value * 1e3) / 1e3, digits);
+        compare_number((double)(float)value, digits);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(cleans), TEST(cleans_stores)};
+    const struct CMUnitTest tests[] = {TEST(cleans), TEST(cleans_stores), TEST(writes_what_printf_would)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

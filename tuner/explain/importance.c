@@ -24,9 +24,14 @@ typedef struct leaf {
 
 typedef struct forest {
     const tt__importance_of *of;
+    size_t n_varied, varied[TT__PARAMS_MAX]; /* parameters with several levels */
     uint64_t seed;
-    size_t *rows; /* reordered while a tree grows */
-    leaf *leaves; /* of the current tree; room for as many as rows */
+    struct level {
+        double sum; /* of the values of its rows */
+        size_t n;
+    } levels[LEVELS_MAX]; /* of one parameter in one box; all 0 in between */
+    size_t *rows;         /* reordered while a tree grows */
+    leaf *leaves;         /* of the current tree; room for as many as rows */
     size_t n_leaves;
     double *grid;                   /* of a pair of parameters, with a border */
     double inverse[LEVELS_MAX + 1]; /* of numbers of levels */
@@ -48,27 +53,29 @@ typedef struct split {
 typedef struct node {
     box box;
     size_t *rows, n;
-    double sum;
+    double sum, volume;
 } node;
 
-/* The best cut of a parameter. It lies in the middle between two levels that occur. Most nodes are small, so
- * only levels of the box are cleared. */
-static void try_param(const forest *f, const node *node, size_t param, split *best) {
-    const size_t low = node->box.low[param], high = node->box.high[param], n = node->n;
-    double sums[LEVELS_MAX], left = 0;
-    size_t counts[LEVELS_MAX], n_left = 0, before = LEVELS_MAX;
+/* The best cut of a parameter. It lies in the middle between two levels that occur. Most nodes have few rows,
+ * so only levels between theirs are visited. */
+static void try_param(forest *f, const node *node, size_t param, split *best) {
+    const size_t n = node->n;
+    size_t low = node->box.high[param], high = node->box.low[param], n_left = 0, before = LEVELS_MAX;
+    double left = 0;
     if (low == high)
         return;
-    memset(sums + low, 0, (high - low + 1) * sizeof *sums);
-    memset(counts + low, 0, (high - low + 1) * sizeof *counts);
     for (size_t i = 0; i < n; i++) {
         size_t level = level_of(f, node->rows[i], param);
-        counts[level]++;
-        sums[level] += f->of->value[node->rows[i]];
+        f->levels[level].n++;
+        f->levels[level].sum += f->of->value[node->rows[i]];
+        low = level < low ? level : low;
+        high = level > high ? level : high;
     }
     for (size_t level = low; level <= high; level++) {
-        if (counts[level] == 0)
+        const struct level at = f->levels[level];
+        if (at.n == 0)
             continue;
+        f->levels[level] = (struct level){0};
         if (before < LEVELS_MAX) {
             double right = node->sum - left;
             double score = left * left / (double)n_left + right * right / (double)(n - n_left);
@@ -76,30 +83,23 @@ static void try_param(const forest *f, const node *node, size_t param, split *be
                 *best = (split){param, (before + level - 1) / 2, score};
         }
         before = level;
-        n_left += counts[level];
-        left += sums[level];
+        n_left += at.n;
+        left += at.sum;
     }
 }
 
 /* Two thirds of the parameters may be chosen, or all if these do not divide the rows. */
 static bool choose_split(forest *f, const node *node, split *best) {
-    size_t order[TT__PARAMS_MAX], n_params = f->of->n_params, some = (2 * n_params + 2) / 3;
+    const size_t n = f->n_varied, some = (2 * n + 2) / 3;
+    size_t order[TT__PARAMS_MAX];
     *best = (split){.score = -1};
-    for (size_t i = 0; i < n_params; i++)
-        order[i] = i;
-    for (size_t i = 0; i < n_params && (i < some || best->score < 0); i++) {
-        size_t other = i + tt__random_below(&f->seed, n_params - i), param = order[other];
+    memcpy(order, f->varied, sizeof order);
+    for (size_t i = 0; i < n && (i < some || best->score < 0); i++) {
+        size_t other = i + tt__random_below(&f->seed, n - i), param = order[other];
         order[other] = order[i];
         try_param(f, node, param, best);
     }
     return best->score >= 0;
-}
-
-static void add_leaf(forest *f, const box *b, double mean) {
-    double volume = 1;
-    for (size_t p = 0; p < f->of->n_params; p++)
-        volume *= (double)(b->high[p] - b->low[p] + 1) / (double)f->of->n_levels[p];
-    f->leaves[f->n_leaves++] = (leaf){*b, mean, volume, 0};
 }
 
 static void grow(forest *f, node whole) {
@@ -111,7 +111,8 @@ static void grow(forest *f, node whole) {
         same = same && f->of->value[rows[i]] == f->of->value[rows[0]];
     }
     if (same || !choose_split(f, &whole, &s)) {
-        add_leaf(f, &whole.box, same ? f->of->value[rows[0]] : whole.sum / (double)whole.n);
+        const double mean = same ? f->of->value[rows[0]] : whole.sum / (double)whole.n;
+        f->leaves[f->n_leaves++] = (leaf){whole.box, mean, whole.volume, 0};
         return;
     }
     size_t n_left = 0;
@@ -121,8 +122,11 @@ static void grow(forest *f, node whole) {
             rows[i] = rows[n_left];
             rows[n_left++] = row;
         }
-    node left = {.box = whole.box, .rows = rows, .n = n_left};
-    node right = {.box = whole.box, .rows = rows + n_left, .n = whole.n - n_left};
+    const int low = whole.box.low[s.param], high = whole.box.high[s.param], cut = (int)s.last + 1;
+    const double part = whole.volume * f->inverse[high - low + 1];
+    node left = {.box = whole.box, .rows = rows, .n = n_left, .volume = part * (cut - low)};
+    node right = {
+        .box = whole.box, .rows = rows + n_left, .n = whole.n - n_left, .volume = part * (high + 1 - cut)};
     left.box.high[s.param] = (unsigned char)s.last;
     right.box.low[s.param] = (unsigned char)(s.last + 1);
     grow(f, left);
@@ -221,6 +225,8 @@ tt_status tt__importance_find(tt__importance *out, const tt__importance_of *of) 
     *out = (tt__importance){0};
     for (size_t p = 0; p < of->n_params; p++) {
         whole.high[p] = (unsigned char)(of->n_levels[p] - 1);
+        if (of->n_levels[p] > 1)
+            f.varied[f.n_varied++] = p;
         most = of->n_levels[p] > most ? of->n_levels[p] : most;
     }
     for (int i = 1; i <= LEVELS_MAX; i++)
@@ -234,7 +240,7 @@ tt_status tt__importance_find(tt__importance *out, const tt__importance_of *of) 
         for (size_t i = 0; i < of->n; i++)
             f.rows[i] = i;
         f.n_leaves = 0;
-        grow(&f, (node){.box = whole, .rows = f.rows, .n = of->n});
+        grow(&f, (node){.box = whole, .rows = f.rows, .n = of->n, .volume = 1});
         add_tree(&f, out);
     }
     if (status == TT_OK)

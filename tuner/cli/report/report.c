@@ -119,12 +119,14 @@ typedef struct collecting {
     tt__report *r;
     const tt__source *source;
     size_t first; /* subject of this source */
+    size_t at;    /* subject of this GPU; winners come by GPU ... */
+    int64_t gpu_id;
     char op[TT__NAME_MAX];
-    uint32_t n_ops; /* winners come by operation */
+    uint32_t n_ops; /* ... and operation */
 } collecting;
 
 /* The subject of this GPU; it is added if it is new. */
-static tt_status find_subject(const collecting *c, const tt__gpu *gpu, tt__subject **out) {
+static tt_status find_subject(const collecting *c, const tt__gpu *gpu, size_t *out) {
     tt__report *r = c->r;
     size_t at = c->first;
     while (at < r->n && !tt__same_gpu(&r->subjects[at].gpu, gpu))
@@ -133,38 +135,52 @@ static tt_status find_subject(const collecting *c, const tt__gpu *gpu, tt__subje
         TT_TRY(TT__GROW(r->subjects, r->n));
         r->subjects[r->n++] = (tt__subject){.source = c->source, .gpu = *gpu, .filter = r->filter};
     }
-    *out = &r->subjects[at];
+    *out = at;
     return TT_OK;
 }
 
-static tt_status add_winner(void *user, const tt__winner *w) {
+static tt_status add_winner(void *user, const tt__winner_listed *w) {
     collecting *c = user;
-    tt__subject *s;
-    if (!asked_for(c->r->filter, &w->problem))
-        return TT_OK;
-    TT_TRY(find_subject(c, &w->gpu, &s));
+    const filter *f = c->r->filter;
+    tt__winner whole;
+    bool found;
+    if (f->n || f->text || w->gpu_id != c->gpu_id) {
+        TT_TRY(tt__store_winner_get(c->source->store, w->gpu_id, w->problem_id, &whole, &found));
+        if (!found || !asked_for(f, &whole.problem))
+            return TT_OK;
+        TT_TRY(find_subject(c, &whole.gpu, &c->at));
+        c->gpu_id = w->gpu_id;
+    }
+    tt__subject *s = &c->r->subjects[c->at];
     TT_TRY(TT__GROW(s->winners, s->n));
-    c->n_ops += strcmp(c->op, w->problem.op) != 0;
-    tt__copy(c->op, sizeof c->op, w->problem.op);
-    s->newest = s->n == 0 || w->unix_ms > s->newest.unix_ms ? *w : s->newest;
+    c->n_ops += strcmp(c->op, w->op) != 0;
+    tt__copy(c->op, sizeof c->op, w->op);
+    if (s->n == 0 || w->unix_ms > s->newest_ms) {
+        s->newest_ms = w->unix_ms;
+        s->newest_id = w->problem_id;
+    }
     s->winners[s->n++] = (tt__listed){.problem_id = w->problem_id, .trials = w->trials, .op = c->n_ops};
     return TT_OK;
 }
 
 static tt_status count_unsolved(void *user, const tt__unsolved *u) {
     collecting *c = user;
-    tt__subject *s;
+    size_t at;
     if (!asked_for(c->r->filter, &u->problem))
         return TT_OK;
-    TT_TRY(find_subject(c, &u->gpu, &s));
-    s->n_unsolved++;
+    TT_TRY(find_subject(c, &u->gpu, &at));
+    c->r->subjects[at].n_unsolved++;
     return TT_OK;
 }
 
-tt_status tt__subject_winner(const tt__subject *s, size_t at, tt__winner *out) {
+static tt_status read_winner(const tt__subject *s, int64_t problem_id, tt__winner *out) {
     bool found;
-    TT_TRY(tt__store_winner_get(s->source->store, s->gpu_id, s->winners[at].problem_id, out, &found));
+    TT_TRY(tt__store_winner_get(s->source->store, s->gpu_id, problem_id, out, &found));
     return found ? TT_OK : tt__fail(TT_E_INTERNAL, "%s: a winner is gone", s->source->name);
+}
+
+tt_status tt__subject_winner(const tt__subject *s, size_t at, tt__winner *out) {
+    return read_winner(s, s->winners[at].problem_id, out);
 }
 
 typedef struct passing_on {
@@ -234,11 +250,14 @@ static tt_status find_subjects(tt__report *r, const tt__cli_args *args) {
         int64_t gpu_id = 0;
         if (args->gpu)
             TT_TRY(tt__store_find_gpu(source->store, args->gpu, &gpu, &gpu_id));
-        TT_TRY(tt__store_winners(source->store, gpu_id, 0, r->filter->op, add_winner, &c));
+        TT_TRY(tt__store_winners_listed(source->store, gpu_id, r->filter->op, add_winner, &c));
         TT_TRY(tt__store_unsolved(source->store, gpu_id, r->filter->op, count_unsolved, &c));
         for (size_t k = c.first; k < r->n; k++) {
-            TT_TRY(tt__store_known_gpu(source->store, &r->subjects[k].gpu, &r->subjects[k].gpu_id));
-            TT_TRY(tt__store_peaks_get(source->store, r->subjects[k].gpu_id, &r->subjects[k].peaks));
+            tt__subject *s = &r->subjects[k];
+            TT_TRY(tt__store_known_gpu(source->store, &s->gpu, &s->gpu_id));
+            TT_TRY(tt__store_peaks_get(source->store, s->gpu_id, &s->peaks));
+            if (s->n)
+                TT_TRY(read_winner(s, s->newest_id, &s->newest));
         }
     }
     return r->n ? TT_OK : fail_empty(r, args);
@@ -276,12 +295,21 @@ typedef struct reading {
     tt__report_row *rows;
 } reading;
 
+/* Of each configuration the newest trial stays. */
 static tt_status add_row(void *user, const tt__trial_row *r) {
-    reading *all = user;
-    TT_TRY(TT__GROW(all->rows, all->n));
-    tt__report_row *row = &all->rows[all->n];
-    *row =
-        (tt__report_row){.trial = *r->trial, .run_id = r->run_id, .unix_ms = r->unix_ms, .place = all->n++};
+    reading *all = (reading *)user + (r->stage == TT__STAGE_FINAL);
+    tt__report_row *row = all->n ? &all->rows[all->n - 1] : NULL;
+    if (!row || row->config_id != r->config_id) {
+        TT_TRY(TT__GROW(all->rows, all->n));
+        row = &all->rows[all->n++];
+    } else if (r->run_age <= row->run_age) {
+        return TT_OK;
+    }
+    *row = (tt__report_row){.trial = *r->trial,
+                            .config_id = r->config_id,
+                            .run_id = r->run_id,
+                            .run_age = r->run_age,
+                            .unix_ms = r->unix_ms};
     tt__copy(row->kernel, sizeof row->kernel, r->kernel);
     tt__copy(row->hash, sizeof row->hash, r->hash);
     tt__copy(row->config, sizeof row->config, r->config);
@@ -293,13 +321,16 @@ static tt_status add_row(void *user, const tt__trial_row *r) {
     return TT_OK;
 }
 
-static int by_place(const tt__report_row *a, const tt__report_row *b) {
-    return (a->place > b->place) - (a->place < b->place);
+static int by_time(const void *a, const void *b) {
+    const tt__report_row *s = a, *t = b;
+    int order = (s->unix_ms > t->unix_ms) - (s->unix_ms < t->unix_ms);
+    return order ? order : (s->config_id > t->config_id) - (s->config_id < t->config_id);
 }
 
 static int by_worth(const void *a, const void *b) {
     const tt__report_row *s = a, *t = b;
-    return s->worth != t->worth ? (s->worth < t->worth ? -1 : 1) : by_place(s, t);
+    return s->worth != t->worth ? (s->worth < t->worth ? -1 : 1)
+                                : (s->place > t->place) - (s->place < t->place);
 }
 
 /* Keeps the rows of each kernel's newest text. Rows are in the order of time. */
@@ -316,10 +347,18 @@ static void drop_old_texts(reading *all) {
     all->n = kept;
 }
 
-static tt_status read_stage(reading *out, const tt__subject *s, int64_t problem_id, const tt__env *env,
-                            tt__stage stage) {
-    TT_TRY(tt__store_trials(s->source->store, s->gpu_id, env, problem_id, stage, add_row, out));
-    drop_old_texts(out);
+/* Reads the stages from that one on, in the order of time. */
+static tt_status read_stages(reading out[2], const tt__subject *s, int64_t problem_id, const tt__env *env,
+                             tt__stage from) {
+    TT_TRY(tt__store_trials_by_key(s->source->store, s->gpu_id, env, problem_id, from, add_row, out));
+    for (int stage = from; stage < 2; stage++) {
+        reading *all = &out[stage];
+        if (all->n)
+            qsort(all->rows, all->n, sizeof *all->rows, by_time);
+        for (size_t i = 0; i < all->n; i++)
+            all->rows[i].place = i;
+        drop_old_texts(all);
+    }
     return TT_OK;
 }
 
@@ -416,38 +455,55 @@ static size_t find_value(const tt__report_param *p, const char *text) {
     return v;
 }
 
-/* False: the configurations are not alike, or have too much. A kernel without parameters has none. */
-static bool note_values(tt__details *d, const char *config) {
+/* False: there are too many. */
+static bool name_params(tt__details *d, const char *config) {
     char name[TT__NAME_MAX], value[TT__NAME_MAX];
-    size_t at = 0;
-    for (; take_setting(&config, name, value); at++) {
-        if (at == TT__PARAMS_MAX)
+    d->n_params = 0;
+    while (take_setting(&config, name, value)) {
+        if (d->n_params == TT__PARAMS_MAX)
             return false;
-        tt__report_param *p = &d->params[at];
-        if (!*p->name)
-            tt__copy(p->name, sizeof p->name, name);
-        size_t v = find_value(p, value);
-        if (strcmp(p->name, name) != 0 || v == TT__VALUES_MAX)
-            return false;
-        if (v == p->n)
-            tt__copy(p->values[p->n++].text, TT__NAME_MAX, value);
+        tt__copy(d->params[d->n_params++].name, TT__NAME_MAX, name);
     }
-    d->n_params = d->n_params ? d->n_params : at;
-    return at == d->n_params && at > 0;
+    return true;
 }
 
-static void note_trial(tt__details *d, const tt__report_row *row) {
-    char name[TT__NAME_MAX], value[TT__NAME_MAX];
+/* False: the configuration is not like the first one, or has too much. */
+static bool note_trial(tt__details *d, const tt__report_row *row) {
+    char name[TT__NAME_MAX], text[TT__NAME_MAX];
     const char *config = row->config;
-    for (size_t at = 0; take_setting(&config, name, value); at++) {
+    size_t at = 0;
+    for (; take_setting(&config, name, text); at++) {
         tt__report_param *p = &d->params[at];
-        size_t v = find_value(p, value);
+        if (at == d->n_params || strcmp(p->name, name) != 0)
+            return false;
+        size_t v = find_value(p, text);
+        if (v == TT__VALUES_MAX)
+            return false;
+        tt__report_value *value = &p->values[v];
+        if (v == p->n) {
+            tt__copy(value->text, sizeof value->text, text);
+            value->seen = p->n++;
+        }
         d->level[d->n_own * d->n_params + at] = (unsigned char)v;
-        p->values[v].n++;
-        if (!(p->values[v].best > 0) || row->worth < p->values[v].best)
-            p->values[v].best = row->worth;
+        value->n++;
+        if (!(value->best > 0) || row->worth < value->best)
+            value->best = row->worth;
     }
     d->own[d->n_own++] = row->worth;
+    return at == d->n_params;
+}
+
+/* Sorts the values of a parameter, of which levels have been noted. */
+static void sort_values(tt__details *d, size_t param) {
+    tt__report_param *p = &d->params[param];
+    unsigned char now[TT__VALUES_MAX];
+    qsort(p->values, p->n, sizeof *p->values, by_value);
+    for (size_t v = 0; v < p->n; v++)
+        now[p->values[v].seen] = (unsigned char)v;
+    for (size_t i = 0; i < d->n_own; i++) {
+        unsigned char *level = &d->level[i * d->n_params + param];
+        *level = now[*level];
+    }
 }
 
 static bool counts(const tt__details *d, const tt__report_row *row) {
@@ -503,31 +559,33 @@ static tt_status analyse(tt__details *d) {
 }
 
 static tt_status study_params(tt__details *d) {
+    const tt__report_row *first = NULL;
     size_t n = 0;
-    bool alike = true;
     for (size_t i = 0; i < d->n; i++)
-        n += counts(d, &d->rows[i]);
+        if (counts(d, &d->rows[i]) && n++ == 0)
+            first = &d->rows[i];
     if (n < ENOUGH)
         return TT_OK;
     d->params = calloc(TT__PARAMS_MAX, sizeof *d->params);
     if (!d->params)
         return tt__fail_memory(TT__PARAMS_MAX * sizeof *d->params);
+    bool alike = name_params(d, first->config) && d->n_params; /* a kernel may have none */
+    if (!alike) {
+        d->n_params = 0;
+        return TT_OK;
+    }
+    d->level = calloc(n, d->n_params);
+    d->own = calloc(n, sizeof *d->own);
+    if (!d->level || !d->own)
+        return tt__fail_memory(n * sizeof *d->own);
     for (size_t i = 0; i < d->n && alike; i++)
-        if (counts(d, &d->rows[i]))
-            alike = note_values(d, d->rows[i].config);
+        alike = !counts(d, &d->rows[i]) || note_trial(d, &d->rows[i]);
     if (!alike) {
         d->n_params = 0;
         return TT_OK;
     }
     for (size_t p = 0; p < d->n_params; p++)
-        qsort(d->params[p].values, d->params[p].n, sizeof *d->params[p].values, by_value);
-    d->level = calloc(n, d->n_params);
-    d->own = calloc(n, sizeof *d->own);
-    if (!d->level || !d->own)
-        return tt__fail_memory(n * sizeof *d->own);
-    for (size_t i = 0; i < d->n; i++)
-        if (counts(d, &d->rows[i]))
-            note_trial(d, &d->rows[i]);
+        sort_values(d, p);
     return analyse(d);
 }
 
@@ -552,20 +610,18 @@ static tt_status read_facts(tt__details *d, int64_t problem_id) {
 }
 
 tt_status tt__details_open(tt__details **out, const tt__subject *s, const tt__winner *w) {
-    reading rows = {0}, finals = {0};
+    reading all[2] = {0}, *finals = &all[TT__STAGE_FINAL];
     tt__details *d = *out = calloc(1, sizeof *d);
     if (!d)
         return tt__fail_memory(sizeof *d);
     d->subject = s;
     d->w = w;
-    tt_status status = read_stage(&rows, s, w->problem_id, &w->env, TT__STAGE_SCREEN);
-    if (status == TT_OK)
-        status = read_stage(&finals, s, w->problem_id, &w->env, TT__STAGE_FINAL);
-    keep_finals(&finals, w);
-    d->rows = rows.rows;
-    d->n = rows.n;
-    d->finals = finals.rows;
-    d->n_finals = finals.n;
+    tt_status status = read_stages(all, s, w->problem_id, &w->env, TT__STAGE_SCREEN);
+    keep_finals(finals, w);
+    d->rows = all[TT__STAGE_SCREEN].rows;
+    d->n = all[TT__STAGE_SCREEN].n;
+    d->finals = finals->rows;
+    d->n_finals = finals->n;
     if (status == TT_OK)
         status = count(d);
     if (status == TT_OK)
@@ -617,14 +673,15 @@ const char *tt__details_reason(const tt__details *d, tt__trial_status status) {
 
 /* Half the 95 % interval of the winner's median, relative. */
 static tt_status spread(double *out, const tt__subject *s, int64_t problem_id, const tt__winner *w) {
-    reading finals = {0};
+    reading all[2] = {0}, *finals = &all[TT__STAGE_FINAL];
     *out = 0;
-    tt_status status = read_stage(&finals, s, problem_id, &w->env, TT__STAGE_FINAL);
-    for (size_t i = 0; status == TT_OK && i < finals.n; i++)
-        if (is_winner(&finals.rows[i], w) && finals.rows[i].trial.n_samples)
-            *out =
-                tt__relative_spread(finals.rows[i].trial.samples_us, (size_t)finals.rows[i].trial.n_samples);
-    free(finals.rows);
+    tt_status status = read_stages(all, s, problem_id, &w->env, TT__STAGE_FINAL);
+    for (size_t i = 0; status == TT_OK && i < finals->n; i++) {
+        const tt__trial *t = &finals->rows[i].trial;
+        if (is_winner(&finals->rows[i], w) && t->n_samples)
+            *out = tt__relative_spread(t->samples_us, (size_t)t->n_samples);
+    }
+    free(finals->rows);
     return status;
 }
 

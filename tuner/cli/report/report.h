@@ -31,6 +31,7 @@ typedef struct tt__subject {
     int64_t gpu_id;
     size_t n; /* winners, in the order of tt__store_winners */
     tt__listed *winners;
+    int64_t newest_id, newest_ms; /* of the problem with the newest winner, and its date */
     tt__winner newest;
     size_t n_unsolved;
     tt__peaks peaks;                        /* that `tune explain` has stored */
@@ -60,8 +61,8 @@ typedef struct tt__report_row {
     char kernel[TT__NAME_MAX], hash[TT__HASH_SIZE], config[TT__CONFIG_MAX];
     tt__trial trial;
     double worth; /* the time, weighed by the objective; 0 for failures */
-    int64_t run_id, unix_ms;
-    size_t place; /* among all, as the store has them */
+    int64_t config_id, run_id, run_age, unix_ms;
+    size_t place; /* among all, in the order of time */
 } tt__report_row;
 
 typedef struct tt__report_kernel {
@@ -72,8 +73,8 @@ typedef struct tt__report_kernel {
 
 typedef struct tt__report_value {
     char text[TT__NAME_MAX];
-    size_t n;    /* trials that passed */
-    double best; /* least worth of them */
+    size_t n, seen; /* trials that passed; how many other values came before */
+    double best;    /* least worth of them */
 } tt__report_value;
 
 typedef struct tt__report_param {
