@@ -135,24 +135,26 @@ static unsigned cut_of(const tiling *t, int k) {
     return t->left[k] == 0 ? 0 : 1u << (PERMUTE_ANY_CUT + (k == t->read_cut ? 0 : 1));
 }
 
-static permute_count count_of(const tiling *t, const int *dims, int n) {
+static void add_to(permute_count *c, const tiling *t, int k) {
+    if (t->size[k] == 1)
+        return;
+    c->left = c->all * (unsigned)t->left[k];
+    c->all *= (unsigned)t->size[k];
+    c->cut = cut_of(t, k);
+}
+
+static permute_count count_cols(const tiling *t) {
     permute_count c = {1, 1, 0};
-    for (int i = 0; i < n; i++) {
-        const int k = dims[i];
-        if (t->size[k] == 1)
-            continue;
-        c.left = c.all * (unsigned)t->left[k];
-        c.all *= (unsigned)t->size[k];
-        c.cut = cut_of(t, k);
-    }
+    for (int i = 0; i < t->row_dims; i++)
+        add_to(&c, t, t->order[i]);
     return c;
 }
 
-static permute_count count_along(const tiling *t, int dims) {
-    int list[PERMUTE_DIMS];
-    for (int k = 0; k < dims; k++)
-        list[k] = k;
-    return count_of(t, list, dims);
+static permute_count count_along(const tiling *t) {
+    permute_count c = {1, 1, 0};
+    for (int k = 0; k < t->run_dims; k++)
+        add_to(&c, t, k);
+    return c;
 }
 
 static void count_tiles(tiling *t) {
@@ -210,10 +212,11 @@ static int widest(const tiling *t, const permute_any *a, bool of_source) {
 static void choose_runs(tiling *t, permute_any *a, int elements) {
     int64_t least = INT64_MAX;
     int best = 1, length = 1;
+    permute_count chosen = a->along = (permute_count){1, 1, 0};
     for (int n = 1; n <= t->dense_dims; n++) {
         length *= t->size[n - 1];
         t->run_dims = n;
-        a->along = count_along(t, n);
+        add_to(&a->along, t, n - 1);
         const int wide = widest(t, a, false);
         const int partial = wide < 4 ? 1 + 16 / t->s.elem_size : 1;
         const bool is_short = length * t->s.elem_size < 128 && n < t->dense_dims;
@@ -221,10 +224,11 @@ static void choose_runs(tiling *t, permute_any *a, int elements) {
         if (cost < least) {
             least = cost;
             best = n;
+            chosen = a->along;
         }
     }
     t->run_dims = best;
-    a->along = count_along(t, best);
+    a->along = chosen;
 }
 
 /* Fewer widths make fewer cubins. Where elements are small, 8 bytes gain little over 4, and words of turned
@@ -330,7 +334,7 @@ static bool list_dims(tt__tile *out, const tiling *t, bool all) {
            (l.dst + a->along.all) * unit < most;
 }
 
-/* The dimensions of a tile of this kind and these runs. */
+/* The dimensions of a tile of this kind and these runs, and how many tiles there are. */
 static bool cut(tiling *t, tt__tile_kind kind, int read_run, int write_run) {
     const bool rows_only = kind == TT__TILE_ROWS, turned = kind == TT__TILE_TURNED;
     if (t->n == 0 || (rows_only && t->s.stride[0] != 1) || t->step > INT32_MAX ||
@@ -344,10 +348,12 @@ static bool cut(tiling *t, tt__tile_kind kind, int read_run, int write_run) {
     if (!turned)
         add_runs(t, write_run, t->n);
     t->row_most = rows_only ? 1 : t->row_most;
+    count_tiles(t);
     return true;
 }
 
-/* Of all entries of lists, only those that are used are set. Unless `all`, only what the cost needs is. */
+/* All but the lists of dimensions. Of all entries, only those that are used are set. Unless `all`, only what
+ * the cost needs is. */
 static bool make(tt__tile *out, tiling *t, tt__tile_kind kind, bool all) {
     enum { ELEMENTS_MAX = 65535, SHARED_MAX = 64 * 1024 };
     const bool rows_only = kind == TT__TILE_ROWS, turned = kind == TT__TILE_TURNED;
@@ -365,16 +371,15 @@ static bool make(tt__tile *out, tiling *t, tt__tile_kind kind, bool all) {
         out->elements *= t->size[k];
         a->rows *= t->in_row[k] ? 1 : (unsigned)t->size[k];
     }
-    count_tiles(t);
     if (!add_outer(out, t, all))
         return false;
-    a->cols = count_of(t, t->order, t->row_dims);
+    a->cols = count_cols(t);
     if (rows_only)
         t->run_dims = 1;
     for (int k = 0; turned && k < t->dense_dims && !(t->in_row[k] && t->size[k] > 1); k++)
         t->run_dims = k + 1;
     if (rows_only || turned)
-        a->along = count_along(t, t->run_dims);
+        a->along = count_along(t);
     else
         choose_runs(t, a, out->elements);
     a->runs = (unsigned)out->elements / a->along.all;
@@ -386,13 +391,11 @@ static bool make(tt__tile *out, tiling *t, tt__tile_kind kind, bool all) {
     else if (t->s.elem_size <= 2)
         narrow(out, t->s.elem_size);
     place(out, t, all);
-    if (!list_dims(out, t, all) || out->shared_bytes > SHARED_MAX)
-        return false;
     int64_t dense = 1; /* elements that are written side by side */
     for (int k = 0; k < t->dense_dims; k++)
         dense *= t->size[k];
     out->dense = turned || (kind == TT__TILE_JOINED && out->store < 4) ? (int)a->along.all : (int)dense;
-    return true;
+    return out->shared_bytes <= SHARED_MAX;
 }
 
 bool tt__tile_make(tt__tile *out, const permute_shape *shape, tt__tile_kind kind, int read_run,
@@ -400,7 +403,7 @@ bool tt__tile_make(tt__tile *out, const permute_shape *shape, tt__tile_kind kind
     tiling t;
     start(&t, shape);
     *out = (tt__tile){0};
-    return cut(&t, kind, read_run, write_run) && make(out, &t, kind, true);
+    return cut(&t, kind, read_run, write_run) && make(out, &t, kind, true) && list_dims(out, &t, true);
 }
 
 /* ---- The rule ------------------------------------------------------------------------------------------ */
@@ -447,11 +450,30 @@ static const cost costs[TT__TILE_KINDS] = {
                          .all = 0.988},
 };
 
+enum { RESIDENT = 8 }; /* blocks on a multiprocessor at most */
+
 static double turns(unsigned n, unsigned threads) {
     return (n + threads - 1) / threads;
 }
 
+/* What the time of a tile depends on. */
+typedef struct work {
+    double memory, blocks, waves; /* of a multiprocessor */
+    double tables, loads, stores; /* turns of all threads in a block */
+    double loaded, stored;        /* elements of a load and a store of a thread */
+} work;
+
 /* The time is that of memory, of instructions or of latencies, whichever is longest. */
+static double cost_of_work(const cost *c, const work *w) {
+    const double memory = w->memory / 4e6;
+    const double busy = w->blocks * 1e-3 *
+                        (c->block + c->table * w->tables + w->loads * (c->load + c->loaded * w->loaded) +
+                         w->stores * (c->store + c->stored * w->stored));
+    const double latency = w->waves * 1e-3 * (c->wait + c->turn * (w->tables + w->loads + w->stores));
+    return c->all * c->all * c->all *
+           (memory * memory * memory + busy * busy * busy + latency * latency * latency);
+}
+
 static double cost_of(const tt__tile *tile, int elem_size, double bytes, int sm_count) {
     const cost *c = &costs[tile->kind];
     const permute_any *a = &tile->argument;
@@ -462,25 +484,43 @@ static double cost_of(const tt__tile *tile, int elem_size, double bytes, int sm_
                                                         : a->runs;
     const unsigned entries = a->rows + (tile->kind == TT__TILE_ROWS ? 0 : a->runs) +
                              (tile->kind == TT__TILE_ROWS || turned ? 0 : a->along.all);
-    const double tables = turns(entries, 224), loads = turns(a->rows * a->row_vectors, 256),
-                 stores = turns(runs * (tile->kind == TT__TILE_ROWS ? a->row_vectors : a->run_vectors), 256);
-    const double loaded = in_words ? tile->unit : tile->load / elem_size,
-                 stored = in_words ? (int)part : tile->store / elem_size;
     const double run = (double)tile->dense * elem_size;
     const bool whole = tile->aligned && tile->dense * elem_size % 32 == 0;
     const double sectors = whole ? 1 : (run + 32 - elem_size) / run;
     int resident = 227 * 1024 / (tile->shared_bytes + 1024);
-    resident = resident > 8 ? 8 : resident;
-    const double few = 1 - resident / 8.0, blocks = (double)tile->blocks / sm_count;
+    resident = resident > RESIDENT ? RESIDENT : resident;
+    const double few = 1 - resident / (double)RESIDENT, blocks = (double)tile->blocks / sm_count;
     const int64_t waves =
         (int64_t)(blocks / resident) + (blocks > (double)(int64_t)(blocks / resident) * resident);
-    const double memory = bytes * (2 + c->partial * (sectors - 1)) * (1 + c->crowded * few * few) / 4e6;
-    const double busy = blocks * 1e-3 *
-                        (c->block + c->table * tables + loads * (c->load + c->loaded * loaded) +
-                         stores * (c->store + c->stored * stored));
-    const double latency = (double)waves * 1e-3 * (c->wait + c->turn * (tables + loads + stores));
-    return c->all * c->all * c->all *
-           (memory * memory * memory + busy * busy * busy + latency * latency * latency);
+    return cost_of_work(
+        c,
+        &(work){.memory = bytes * (2 + c->partial * (sectors - 1)) * (1 + c->crowded * few * few),
+                .blocks = blocks,
+                .waves = (double)waves,
+                .tables = turns(entries, 224),
+                .loads = turns(a->rows * a->row_vectors, 256),
+                .stores = turns(runs * (tile->kind == TT__TILE_ROWS ? a->row_vectors : a->run_vectors), 256),
+                .loaded = in_words ? tile->unit : tile->load / elem_size,
+                .stored = in_words ? (int)part : tile->store / elem_size});
+}
+
+/* What a tile costs at least, known from its sizes: most of them need not be made. */
+static double least_cost(const tiling *t, tt__tile_kind kind, double bytes, int sm_count) {
+    const double rounding = 0.999, per_turn = 256.0 * (kind >= TT__TILE_TURNED ? 4 / t->s.elem_size : 1);
+    double blocks = 1, elements = 1;
+    for (int k = 0; k < t->n; k++) {
+        blocks *= (double)t->tiles[k];
+        elements *= t->size[k];
+    }
+    blocks /= sm_count;
+    return rounding * cost_of_work(&costs[kind], &(work){.memory = 2 * bytes,
+                                                         .blocks = blocks,
+                                                         .waves = blocks / RESIDENT,
+                                                         .tables = 1,
+                                                         .loads = 1,
+                                                         .stores = 1,
+                                                         .loaded = elements / per_turn,
+                                                         .stored = elements / per_turn});
 }
 
 /* Runs that are tried. More of them gain less than 1 %. */
@@ -543,16 +583,17 @@ bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count) {
         const tt__tile_kind kind = tried[i].kind;
         if (long_rows && kind != TT__TILE_ROWS)
             break; /* they are first */
-        if (!cut(&t, kind, tried[i].read_run, tried[i].write_run) || !is_new(&t, kind, before, &n) ||
+        if (!cut(&t, kind, tried[i].read_run, tried[i].write_run) ||
+            least_cost(&t, kind, bytes, sm_count) >= least || !is_new(&t, kind, before, &n) ||
             !make(out, &t, kind, false))
             continue;
         const double cost = cost_of(out, shape->elem_size, bytes, sm_count);
-        if (cost < least) {
+        if (cost < least && list_dims(out, &t, false)) {
             least = cost;
             best = i;
         }
     }
     *out = (tt__tile){0};
     return least < INFINITY && cut(&t, tried[best].kind, tried[best].read_run, tried[best].write_run) &&
-           make(out, &t, tried[best].kind, true);
+           make(out, &t, tried[best].kind, true) && list_dims(out, &t, true);
 }
