@@ -349,20 +349,20 @@ static tt_status try_anything(query *q, bool *done) {
 /* Says how to tune this problem. */
 static tt_status advise(const query *q) {
     const tt__problem *p = q->problem;
-    tt__str text = {0}, settings = {0};
-    tt_status status;
-    TT_GOTO(tt__problem_add_unusual(&settings, q->op, p));
+    tt__str text = {0};
     tt__str_add(&text, "nothing was tuned for this: run \"tune ");
     tt__str_add(&text, *p->text ? "--kernel " : "--op ");
     tt__str_add_word(&text, *p->text ? q->templates->items[0]->path : p->op);
-    tt__str_add(&text, settings.len ? " --problem " : "");
-    tt__str_add(&text, tt__str_text(&settings));
+    const size_t without = text.len;
+    tt__str_add(&text, " --problem ");
+    const size_t settings = text.len;
+    tt__facts_add_unusual(&text, &q->facts, p);
+    text.len = text.len > settings ? text.len : without;
     tt__str_add(&text, p->unverified ? " --unverified\"" : "\"");
-    TT_GOTO(tt__str_check(&text));
-    tt__copy_short(q->choice->why, sizeof q->choice->why, text.text);
-out:
+    const tt_status status = tt__str_check(&text);
+    if (status == TT_OK)
+        tt__copy_short(q->choice->why, sizeof q->choice->why, text.text);
     tt__str_free(&text);
-    tt__str_free(&settings);
     return status;
 }
 
@@ -407,9 +407,10 @@ static tt_status try_sized_by_args(query *q, bool *done) {
     const bool better = q->op->macros && is_known_outside(q);
     while (q->op->macros && !better && !*done && tt__operation_prefers(name, q->op, &at)) {
         const tt__template *t = tt__template_set_find(q->templates, name);
-        tt__candidate best = {0};
+        tt__candidate best; /* large, so not set to zeros */
         tt__trial trial;
         bool wrong;
+        best.t = NULL;
         if (!t)
             continue;
         TT_TRY(tt__template_read(&t));
@@ -568,18 +569,16 @@ static __attribute__((noinline)) void note_loss(const query *q, const tt__tuning
         *q->loss = tt__rule_loss(r, q->problem, chosen);
 }
 
-/* Asks the first layer that has a rule for such problems. */
 static tt_status ask_rule(query *q, bool another, bool *done) {
-    const tt__tuning_rule *r = NULL;
-    const char *of = "";
+    const char *of;
+    tt__layer layer;
+    const tt__tuning_rule *r = tt__snapshot_rule(&layer, &of, q->known, q->gpu, another, q->problem);
     int order[TT__RULE_CHOICES_MAX], chosen = TT__RULE_DEFAULT;
-    tt__layer layer = 0;
     tt_choice *c = q->choice;
-    tt__candidate found = {0};
-    while (layer < TT__LAYER_COUNT &&
-           !(r = tt__snapshot_rule(q->known, layer, q->gpu, another, q->problem, &of)))
-        layer++;
-    const int n = r ? tt__rule_order(order, r, q->problem) : 0;
+    tt__candidate found; /* large, so not set to zeros */
+    if (!r)
+        return TT_OK;
+    const int n = tt__rule_order(order, r, q->problem);
     for (int i = 0; i < n && !*done; i++)
         TT_TRY(try_choice(q, r, chosen = order[i], &found, done));
     if (!*done)
@@ -589,8 +588,9 @@ static tt_status ask_rule(query *q, bool another, bool *done) {
     tt__copy(c->config, sizeof c->config, found.config);
     tt__copy(c->gpu, sizeof c->gpu, of);
     tt__copy(c->layer, sizeof c->layer, tt__layer_names[layer]);
-    snprintf(c->why, sizeof c->why, "not measured; chosen by what %zu other problems took%s", r->n_points,
-             q->problem == q->asked ? "" : " in separate launches");
+    char *why = stpcpy(c->why, "not measured; chosen by what ");
+    why += tt__integer_text(why, (int64_t)r->n_points);
+    stpcpy(stpcpy(why, " other problems took"), q->problem == q->asked ? "" : " in separate launches");
     if (q->candidate)
         *q->candidate = found;
     if (q->loss && !another)
@@ -636,10 +636,9 @@ static tt_status no_winner(const query *q) {
                     tt__problem_regime(q->problem), q->gpu->name);
 }
 
-static tt_status climb(query *q) {
-    bool done = false;
-    TT_TRY(try_exact(q, &done));
-    if (done)
+static tt_status climb(query *q, bool *done) {
+    TT_TRY(try_exact(q, done));
+    if (*done)
         return TT_OK;
     if (q->ctx->locked && !q->ctx->lock_default)
         return no_winner(q);
@@ -647,40 +646,45 @@ static tt_status climb(query *q) {
         TT_TRY(tt__knowledge_read(&q->known, q->ctx));
         q->layers = tt__snapshot_layers(q->known, q->problem);
     }
-    for (size_t i = 0; i < TT__COUNT(rungs) && !done; i++)
+    for (size_t i = 0; i < TT__COUNT(rungs) && !*done; i++)
         if (!q->ctx->locked || rungs[i] == try_rule)
-            TT_TRY(rungs[i](q, &done));
-    if (done)
+            TT_TRY(rungs[i](q, done));
+    if (*done)
         return TT_OK;
     TT_TRY(fall_back(q));
     return check_default(q);
 }
 
+/* Fills in what follows from the problem, and lets `ask` answer. */
+static tt_status answer_with(tt_status (*ask)(query *q, bool *done), bool *done, query *q) {
+    const tt__template *t = tt__template_set_for(q->templates, q->problem);
+    if (!t)
+        return tt__fail(TT_E_UNSUPPORTED, "there is no template for the operation %s", q->problem->op);
+    TT_TRY(tt__template_read(&t));
+    q->asked = q->problem;
+    q->op = t->operation;
+    q->known = tt__knowledge_now(q->ctx);
+    q->layers = q->known ? tt__snapshot_layers(q->known, q->problem) : UINT_MAX;
+    if (!q->ctx->gpu_name[0])
+        tt__driver_version(q->driver, sizeof q->driver);
+    tt_status status = tt__facts_of(&q->facts, q->op, q->gpu, q->problem);
+    if (status == TT_OK)
+        status = ask(q, done);
+    tt__knowledge_release(q->ctx, q->known);
+    return status;
+}
+
 static tt_status look_up(tt_ctx *ctx, const tt__template_set *templates, const tt__gpu *gpu,
                          const tt__problem *p, tt_choice *choice, tt__candidate *candidate, double *loss) {
-    const tt__template *t = tt__template_set_for(templates, p);
-    if (!t)
-        return tt__fail(TT_E_UNSUPPORTED, "there is no template for the operation %s", p->op);
-    TT_TRY(tt__template_read(&t));
+    bool done = false;
     query q = {.ctx = ctx,
-               .known = tt__knowledge_now(ctx),
                .gpu = gpu,
                .problem = p,
-               .asked = p,
-               .op = t->operation,
-               .layers = UINT_MAX,
                .templates = templates,
                .choice = choice,
                .candidate = candidate,
                .loss = loss};
-    if (q.known)
-        q.layers = tt__snapshot_layers(q.known, p);
-    if (!ctx->gpu_name[0])
-        tt__driver_version(q.driver, sizeof q.driver);
-    tt_status status = tt__facts_of(&q.facts, q.op, gpu, p);
-    if (status == TT_OK)
-        status = climb(&q);
-    tt__knowledge_release(ctx, q.known);
+    const tt_status status = answer_with(climb, &done, &q);
     choice->unverified = p->unverified; /* an unverified kernel shares no winners with others */
     return status;
 }
@@ -700,39 +704,23 @@ tt_status tt__ladder_loss(tt_choice *choice, double *loss, tt_ctx *ctx, const tt
 tt_status tt__ladder_any_size(bool *found, tt__problem *permutation, tt_choice *choice,
                               tt__candidate *candidate, tt_ctx *ctx, const tt__template_set *templates,
                               const tt__gpu *gpu, const tt__problem *p) {
-    const tt__operation *asked = candidate->t->operation;
-    const tt__template *t = NULL;
-    *found = false;
-    if (is_replaced(permutation, candidate->t, p))
-        t = tt__template_set_for(templates, permutation);
-    if (!t)
-        return TT_OK;
-    TT_TRY(tt__template_read(&t));
-    permutation->in_graph = false; /* the kernel is the same, and no winner is asked for */
     query q = {.ctx = ctx,
-               .known = tt__knowledge_now(ctx),
                .gpu = gpu,
                .problem = permutation,
-               .asked = permutation,
-               .layers = UINT_MAX,
-               .op = t->operation,
                .templates = templates,
                .choice = choice,
                .candidate = candidate};
-    if (q.known)
-        q.layers = tt__snapshot_layers(q.known, permutation);
-    if (!ctx->gpu_name[0])
-        tt__driver_version(q.driver, sizeof q.driver);
-    tt_status status = tt__facts_of(&q.facts, q.op, gpu, permutation);
-    if (status == TT_OK)
-        status = try_sized_by_args(&q, found);
-    if (status == TT_OK && *found) {
-        q.problem = p; /* it is what can be tuned */
-        q.op = asked;
-        status = advise(&q);
-    }
-    tt__knowledge_release(ctx, q.known);
-    return status;
+    const tt__operation *asked = candidate->t->operation;
+    *found = false;
+    if (!is_replaced(permutation, candidate->t, p) || !tt__template_set_for(templates, permutation))
+        return TT_OK;
+    permutation->in_graph = false; /* the kernel is the same, and no winner is asked for */
+    TT_TRY(answer_with(try_sized_by_args, found, &q));
+    if (!*found)
+        return TT_OK;
+    q.problem = p; /* it is what can be tuned */
+    TT_TRY(tt__facts_of(&q.facts, asked, gpu, p));
+    return advise(&q);
 }
 
 tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p) {

@@ -734,16 +734,16 @@ bool tt__snapshot_winner(const tt__snapshot *k, tt__layer layer, const tt__gpu *
     return at != NONE;
 }
 
-const tt__tuning_rule *tt__snapshot_rule(const tt__snapshot *k, tt__layer layer, const tt__gpu *gpu,
-                                         bool another, const tt__problem *p, const char **of) {
-    for (size_t i = 0; i < k->n_rules; i++) {
+const tt__tuning_rule *tt__snapshot_rule(tt__layer *layer, const char **of, const tt__snapshot *k,
+                                         const tt__gpu *gpu, bool another, const tt__problem *p) {
+    for (size_t i = 0; i < k->n_rules; i++) { /* in the order of layers */
         const known_rule *rule = &k->rules[i];
         const tt__gpu *there = &k->gpus[rule->gpu];
-        if (rule->layer != layer || there->cc != gpu->cc || tt__same_gpu(there, gpu) == another ||
-            !tt__rule_is_for(rule->rule, p))
-            continue;
-        *of = there->name;
-        return rule->rule;
+        if (tt__rule_is_for(rule->rule, p) && there->cc == gpu->cc && tt__same_gpu(there, gpu) != another) {
+            *layer = (tt__layer)rule->layer;
+            *of = there->name;
+            return rule->rule;
+        }
     }
     return NULL;
 }

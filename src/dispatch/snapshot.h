@@ -47,10 +47,10 @@ unsigned tt__snapshot_layers(const tt__snapshot *known, const tt__problem *p);
 bool tt__snapshot_winner(const tt__snapshot *known, tt__layer layer, const tt__gpu *gpu, const tt__problem *p,
                          tt__winner *out);
 
-/* The rule of a layer for such problems on this GPU, or on `another` one of its architecture, whose name is
- * *of. NULL: there is none. It lives as long as the snapshot. */
-const tt__tuning_rule *tt__snapshot_rule(const tt__snapshot *known, tt__layer layer, const tt__gpu *gpu,
-                                         bool another, const tt__problem *p, const char **of);
+/* The first layer's rule for such problems on this GPU, or on `another` one of its architecture, whose name
+ * is *of. NULL: there is none. It lives as long as the snapshot. */
+const tt__tuning_rule *tt__snapshot_rule(tt__layer *layer, const char **of, const tt__snapshot *known,
+                                         const tt__gpu *gpu, bool another, const tt__problem *p);
 
 typedef struct tt__lead {
     double distance; /* tt__operation_distance, plus a distance for another GPU or regime */

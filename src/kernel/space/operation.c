@@ -52,17 +52,22 @@ tt_status tt__facts_of(tt__facts *out, const tt__operation *op, const tt__gpu *g
     return TT_OK;
 }
 
-tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation *op, const tt__problem *p) {
-    tt__facts facts;
+static void find_usual(bool usual[TT__VARIABLES_MAX], const tt__facts *facts) {
+    const tt__operation *op = facts->operation;
     tt__inputs in;
-    TT_TRY(tt__facts_of(&facts, op, NULL, p));
-    tt__inputs_start(&in, op->t, &facts, NULL);
+    tt__inputs_start(&in, op->t, facts, NULL);
     for (size_t i = 0; i < op->n_variables; i++) {
         const tt__variable *v = &op->variables[i];
         const tt__value value = tt__expr_value(&in, &v->value);
-        usual[i] = v->n_types ? facts.variables[i] == (int64_t)v->types[0]
-                              : value.kind == TT__VALUE_INT && value.i == facts.variables[i];
+        usual[i] = v->n_types ? facts->variables[i] == (int64_t)v->types[0]
+                              : value.kind == TT__VALUE_INT && value.i == facts->variables[i];
     }
+}
+
+tt_status tt__operation_usual(bool usual[TT__VARIABLES_MAX], const tt__operation *op, const tt__problem *p) {
+    tt__facts facts;
+    TT_TRY(tt__facts_of(&facts, op, NULL, p));
+    find_usual(usual, &facts);
     return TT_OK;
 }
 
@@ -368,42 +373,52 @@ static bool in_shape(const tt__operation *op, size_t variable) {
 }
 
 /* Appends the variables that differ from their defaults. `shape`: those of the shape stand there already. */
-static tt_status add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p, bool shape) {
+static void add_unusual(tt__str *out, const tt__facts *facts, bool shape) {
+    const tt__operation *op = facts->operation;
     bool usual[TT__VARIABLES_MAX];
-    char value[TT__SETTING_TEXT_MAX];
+    char number[TT__INTEGER_TEXT_MAX];
     const char *before = shape ? ", " : "";
-    TT_TRY(tt__operation_usual(usual, op, p));
+    find_usual(usual, facts);
     for (size_t i = 0; i < op->n_variables; i++) {
-        const tt__setting *s = usual[i] ? NULL : tt__problem_setting_at(p, i, op->variables[i].name);
-        if (!s || (shape && in_shape(op, i)))
+        const tt__variable *v = &op->variables[i];
+        if (usual[i] || (shape && in_shape(op, i)))
             continue;
         tt__str_add(out, before);
-        tt__str_add(out, s->name);
+        tt__str_add(out, v->name);
         tt__str_add(out, "=");
-        tt__str_add(out, tt__setting_text(value, s));
+        if (v->n_types)
+            tt__str_add(out, tt__types[facts->variables[i]].name);
+        else
+            tt__str_addn(out, number, tt__integer_text(number, facts->variables[i]));
         before = shape ? ", " : ",";
     }
-    return TT_OK;
 }
 
-tt_status tt__problem_add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p) {
+void tt__facts_add_unusual(tt__str *out, const tt__facts *facts, const tt__problem *p) {
     const size_t start = out->len;
-    TT_TRY(add_unusual(out, op, p, false));
+    add_unusual(out, facts, false);
     if (p->warm)
         tt__str_add(out, out->len > start ? ",warm" : "warm");
     if (p->in_graph)
         tt__str_add(out, out->len > start ? ",in_graph" : "in_graph");
+}
+
+tt_status tt__problem_add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p) {
+    tt__facts facts;
+    TT_TRY(tt__facts_of(&facts, op, NULL, p));
+    tt__facts_add_unusual(out, &facts, p);
     return TT_OK;
 }
 
 char *tt__problem_words(char out[TT__PROBLEM_TEXT_MAX], const tt__operation *op, const tt__problem *p) {
     tt__str text = {0};
+    tt__facts facts;
     for (size_t i = 0; op && i < op->n_shape; i++)
         tt__str_addf(&text, "%s%lld", i ? "x" : "",
                      (long long)tt__problem_number(p, op->variables[op->shape[i]].name, 0));
-    if (op && op->n_shape)
-        add_unusual(&text, op, p, true);
-    else
+    if (op && op->n_shape && tt__facts_of(&facts, op, NULL, p) == TT_OK)
+        add_unusual(&text, &facts, true);
+    else if (!op || !op->n_shape)
         tt__problem_add_settings(&text, p, ", ");
     tt__copy_short(out, TT__PROBLEM_TEXT_MAX, text.len ? text.text : "-");
     tt__str_free(&text);

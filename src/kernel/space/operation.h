@@ -19,6 +19,8 @@ tt_status tt__operation_sample(tt__problem *out, const tt__operation *op, const 
 
 /* Appends the settings that a user must type to get this problem: "rows=4096,cols=1024,elem_size=2". */
 tt_status tt__problem_add_unusual(tt__str *out, const tt__operation *op, const tt__problem *p);
+/* The same, if its facts are known. */
+void tt__facts_add_unusual(tt__str *out, const tt__facts *facts, const tt__problem *p);
 /* The problem in words: "4096x4096", "100x200, batch=3", "n=4096, T=f32"; "-" if it has no variables. `op` is
  * its operation if that is built-in, else NULL. Returns out. */
 char *tt__problem_words(char out[TT__PROBLEM_TEXT_MAX], const tt__operation *op, const tt__problem *p);
