@@ -176,12 +176,12 @@ tt_status tt__import_hash(tt__import *m, char out[TT__HASH_SIZE]) {
 
 /* ---- JSON in its place ------------------------------------------------------------------------------- */
 
-enum { DEPTH_MAX = 1000 };
+enum { DEPTH_MAX = 1000, VALUES_MAX = 1 << 20 };
 
 typedef struct parser {
     tt__parsed *out;
     int depth;
-    bool no_memory;
+    bool no_memory, too_many;
 } parser;
 
 static inline bool is_digit(char c) {
@@ -346,6 +346,8 @@ static char *parse_members(parser *p, char *at) {
 
 static bool push(parser *p, const tt__member *v) {
     tt__parsed *out = p->out;
+    if ((p->too_many = out->n == VALUES_MAX))
+        return false;
     if (out->n == out->cap) {
         const size_t cap = out->cap ? 2 * out->cap : 64;
         tt__member *items = realloc(out->items, cap * sizeof *items);
@@ -380,11 +382,14 @@ static char *parse_value(parser *p, char *at, const char *key) {
 }
 
 /* Parses a text that ends with a NUL, and changes it. *yes: it is JSON. */
-static tt_status parse(tt__parsed *out, char *text, bool *yes) {
+static tt_status parse(const tt__import *m, tt__parsed *out, char *text, bool *yes) {
     parser p = {.out = out};
     out->n = 0;
     char *end = parse_value(&p, skip_blanks(text), NULL);
     *yes = end && !*skip_blanks(end);
+    if (p.too_many)
+        return tt__fail(TT_E_INVALID, "%s: more than %d values in one place: too many for a recording",
+                        m->path, VALUES_MAX);
     return p.no_memory ? tt__fail_memory(out->cap * sizeof *out->items) : TT_OK;
 }
 
@@ -397,6 +402,12 @@ static const struct {
                            {"", "cache", "cache", '{'},
                            {"metadata", "problems", "metadata.problems", '['}};
 
+/* Of the file's own object and of its metadata all other objects and arrays may be long, too, and are
+ * emptied. UNUSED: in one of them. */
+static const char *const used[2][4] = {{"metadata", "tune_params_keys"},
+                                       {"gpu", "environment", "kernels", "rules"}};
+enum { UNUSED = TT__FILE_COUNT + 1 };
+
 /* What matters where parts and members are told apart. */
 enum { PLAIN, QUOTE, BACKSLASH, OPEN, CLOSE, COMMA, END };
 static const unsigned char kinds[256] = {['"'] = QUOTE, ['\\'] = BACKSLASH, ['{'] = OPEN,  ['['] = OPEN,
@@ -407,13 +418,13 @@ typedef struct scan {
     tt__import *m;
     size_t depth, part_depth;
     char open[2];     /* the outermost brackets */
-    char keys[2][16]; /* the last texts in them, cut */
+    char keys[2][24]; /* the last texts in them, cut */
     size_t n_key;
     char *key;   /* one is being read */
     bool inside; /* a text */
     int escape;  /* so many characters of \u0000 have come */
     bool ends;   /* a bracket too many was closed */
-    tt__file_part part;
+    int part;    /* tt__file_part, UNUSED, or TT__FILE_COUNT: in none */
     size_t kept; /* of the piece, begins to be kept there */
     size_t last; /* place and kind of the last character that is not blank */
     unsigned char last_kind;
@@ -425,23 +436,34 @@ static tt_status fail_nul(const scan *s, bool escaped, size_t at) {
                : tt__fail(TT_E_INVALID, "%s: not JSON: a NUL byte at offset %zu", s->m->path, at);
 }
 
-/* The part that begins with this bracket, or TT__FILE_COUNT. */
-static tt__file_part part_at(const scan *s, char bracket) {
-    tt__file_part p = 0;
+/* A name with an escape may be any. */
+static bool is_unused(const scan *s) {
+    const char *const *names = used[s->depth - 1], *key = s->keys[s->depth - 1];
+    bool is = !strchr(key, '\\') && (s->depth == 1 || strcmp(s->keys[0], "metadata") == 0);
+    for (size_t i = 0; is && i < TT__COUNT(*used) && names[i]; i++)
+        is = strcmp(key, names[i]) != 0;
+    return is;
+}
+
+/* The part that begins with this bracket, UNUSED, or TT__FILE_COUNT. */
+static int part_at(const scan *s, char bracket) {
+    int p = 0;
     const size_t depth = s->depth;
-    if (s->part < TT__FILE_COUNT || depth < 1 || depth > 2 || s->open[0] != '{' || s->open[depth - 1] != '{')
+    if (s->part != TT__FILE_COUNT || depth < 1 || depth > 2 || s->open[0] != '{' || s->open[depth - 1] != '{')
         return TT__FILE_COUNT;
     while (p < TT__FILE_COUNT &&
            !(parts[p].bracket == bracket && strcmp(s->keys[depth - 1], parts[p].name) == 0 &&
              (depth == 2 ? strcmp(s->keys[0], parts[p].outer) == 0 : !*parts[p].outer)))
         p++;
-    return p < TT__FILE_COUNT && !s->m->parts[p].begin ? p : TT__FILE_COUNT;
+    if (p < TT__FILE_COUNT)
+        return s->m->parts[p].begin ? TT__FILE_COUNT : p;
+    return is_unused(s) ? UNUSED : TT__FILE_COUNT;
 }
 
 static void open_bracket(scan *s, size_t at) {
     tt__import *m = s->m;
     const char bracket = m->window.text[at];
-    const tt__file_part begins = part_at(s, bracket);
+    const int begins = part_at(s, bracket);
     if (s->depth < 2)
         s->open[s->depth] = bracket;
     s->depth++;
@@ -449,7 +471,8 @@ static void open_bracket(scan *s, size_t at) {
         return;
     s->part = begins;
     s->part_depth = s->depth;
-    m->parts[begins].begin = m->base + at + 1;
+    if (begins < TT__FILE_COUNT)
+        m->parts[begins].begin = m->base + at + 1;
     tt__str_addn(&m->rest_text, m->window.text + s->kept, at + 1 - s->kept);
 }
 
@@ -458,7 +481,8 @@ static void close_bracket(scan *s, size_t at) {
     s->depth -= s->depth > 0;
     if (s->part == TT__FILE_COUNT || s->depth >= s->part_depth)
         return;
-    s->m->parts[s->part].end = s->m->base + at;
+    if (s->part < TT__FILE_COUNT)
+        s->m->parts[s->part].end = s->m->base + at;
     s->part = TT__FILE_COUNT;
     s->kept = at;
 }
@@ -547,7 +571,7 @@ static tt_status split(tt__import *m) {
     end_cache(&s);
     TT_TRY(tt__str_check(&m->rest_text));
     if (m->rest_text.len && !s.depth && !s.ends && !s.inside)
-        TT_TRY(parse(&m->rest, m->rest_text.text, &yes));
+        TT_TRY(parse(m, &m->rest, m->rest_text.text, &yes));
     return yes ? TT_OK
                : tt__fail(TT_E_INVALID, "%s: not valid JSON (%zu bytes): is the file complete?", m->path,
                           bytes);
@@ -657,7 +681,7 @@ static tt_status take_member(tt__import *m, bool *any, bool *yes) {
     if (!*any)
         return TT_OK;
     snprintf(m->place, sizeof m->place, "%s[%zu]", parts[m->walked].path, m->n_members++);
-    return parse(&m->part, parts[m->walked].bracket == '{' ? skip_key(at) : at, yes);
+    return parse(m, &m->part, parts[m->walked].bracket == '{' ? skip_key(at) : at, yes);
 }
 
 /* One measurement that is no number does not cost the others of hours. */

@@ -369,6 +369,50 @@ static void reads_long_files(void **state) {
     tt__str_free(&turned);
 }
 
+/* Appends so many numbers in brackets. */
+static void add_numbers(tt__str *out, int n) {
+    for (int i = 0; i < n; i++)
+        tt__str_add(out, i ? ",0" : "[0");
+    tt__str_add(out, "]");
+}
+
+static tt_status open_with(const tt__str *json, const char *begin, int n, const char *end) {
+    tt__str changed = {0};
+    tt__recording *r;
+    const char *metadata = strstr(json->text, "\"metadata\"");
+    tt__str_addn(&changed, json->text, (size_t)(metadata - json->text));
+    tt__str_add(&changed, begin);
+    add_numbers(&changed, n);
+    tt__str_add(&changed, end);
+    tt__str_add(&changed, metadata + strlen("\"metadata\":{"));
+    write_file(in_dir("r.json"), changed.text, changed.len);
+    tt__str_free(&changed);
+    tt_status status = tt__recording_open(&r, in_dir("r.json"));
+    if (status == TT_OK)
+        assert_int_equal(recorded(r, 64, "A=1", TT__STAGE_SCREEN), 5);
+    tt__recording_close(&r);
+    return status;
+}
+
+/* What is not used may be long. What is used may not: a number of two bytes would take 56 in memory. */
+static void leaves_out_what_it_does_not_use(void **state) {
+    (void)state;
+    enum { MOST = 1 << 20, MANY = MOST + 1 };
+    tt__store *s = must_open(":memory:");
+    tt__str json = {0};
+    put_time(s, new_run(s, &env1, "measured"), 64, "abc", "A=1", TT__STAGE_SCREEN, 5);
+    assert_ok(tt__recording_export(s, 1, NULL, "", &json));
+    tt__store_close(&s);
+    assert_ok(open_with(&json, "\"note\":{\"a\":", MANY, "},\"metadata\":{"));
+    assert_ok(open_with(&json, "\"metadata\":{\"note\":", MANY, ","));
+    assert_fails(open_with(&json, "\"metadata\":{\"rules\":", MOST, ","), TT_E_INVALID,
+                 "too many for a recording");
+    assert_fails(open_with(&json, "\"n\\u006fte\":", MOST, ",\"metadata\":{"), TT_E_INVALID,
+                 "too many for a recording");
+    assert_fails(open_with(&json, "\"note\":[", 2, "},\"metadata\":{"), TT_E_INVALID, "not valid JSON");
+    tt__str_free(&json);
+}
+
 /* A result without parameters takes none from the one before, and a part is found by its very name only. */
 static void reads_what_is_empty_or_escaped(void **state) {
     (void)state;
@@ -575,17 +619,12 @@ static void stays_small_and_fast(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(keeps_everything),
-        TEST(is_t4),
-        TEST(reads_what_reasons_said),
-        TEST(exports_the_newest),
-        TEST(reads_long_files),
-        TEST(reads_texts_and_numbers),
-        TEST(reads_what_is_empty_or_escaped),
-        TEST(elects_from_the_last_stage),
-        TEST(elects_from_the_screening),
-        TEST(elects_by_the_objective),
-        TEST(exports_replays_for_want_of_better),
+        TEST(keeps_everything),           TEST(is_t4),
+        TEST(reads_what_reasons_said),    TEST(exports_the_newest),
+        TEST(reads_long_files),           TEST(leaves_out_what_it_does_not_use),
+        TEST(reads_texts_and_numbers),    TEST(reads_what_is_empty_or_escaped),
+        TEST(elects_from_the_last_stage), TEST(elects_from_the_screening),
+        TEST(elects_by_the_objective),    TEST(exports_replays_for_want_of_better),
         TEST(stays_small_and_fast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
