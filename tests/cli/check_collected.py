@@ -113,7 +113,7 @@ def keeps(check):
 
 def shares_by_cost(db):
     write(HEADER, *(line(f"rows={100 + i},cols=96", 9 if i else 300) for i in range(5)))
-    done = run("--collected", "asked.jsonl", "--budget", "6s", "--db", db, "--json")  # what it does not reach is no failure
+    done = run("--collected", "asked.jsonl", "--budget", "3s", "--db", db, "--json")  # what it does not reach is no failure
     results = json.loads(done.stdout)["results"]
     assert [one["problem"] for one in results] == [f"{100 + i}x96" for i in range(5)], results
     assert "ended the search" not in done.stderr, done.stderr
@@ -122,7 +122,7 @@ def shares_by_cost(db):
 
 def begins_many(db):
     write(HEADER, *(line(f"rows={200 + i},cols=96", 9) for i in range(40)))
-    done = run("--collected", "asked.jsonl", "--budget", "8s", "--db", db, "--json")  # 0.2 s each is less than a compile takes
+    done = run("--collected", "asked.jsonl", "--budget", "4s", "--db", db, "--json")  # 0.1 s each is less than a compile takes
     results = json.loads(done.stdout)["results"]
     assert results[0]["kernel"] and results[1]["kernel"] and not results[0]["copy_us"], results
 
@@ -130,7 +130,7 @@ def begins_many(db):
 def gives_each_its_turn(db):
     write(HEADER, *(line(f"rows={300 + i},cols=96", 9) for i in range(8)))
     run("--collected", "asked.jsonl", "--max-trials", 12, "--db", db, "--quiet")
-    done = run("--collected", "asked.jsonl", "--budget", "10s", "--db", db, "--force", "--json")  # nothing is left to compile
+    done = run("--collected", "asked.jsonl", "--budget", "5s", "--db", db, "--force", "--json")  # nothing is left to compile
     trials = [one["trials"] for one in json.loads(done.stdout)["results"]]
     middle = statistics.median(trials[2:6])
     assert middle >= 3 and 2.5 * middle > max(trials), trials  # although each problem is opened long before its turn

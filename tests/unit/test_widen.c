@@ -40,9 +40,10 @@ static void test_inserts(void **state) {
     bench_close(&b);
 }
 
+/* So many combinations that they are sampled before they are listed. */
 static const char vast[] = "kernel vast\nop transpose\nparam A 0 1 2 3 4 5 6 7\nparam B 0 1 2 3 4 5 6 7\n"
                            "param C 0 1 2 3 4 5 6 7\nparam D 0 1 2 3 4 5 6 7\nparam E 0 1 2 3 4 5 6 7\n"
-                           "param F 0 1 2 3 4 5 6 7\nblock 32\ngrid rows\nargs dst, src\n"
+                           "param F 0 1 2 3 4 5 6 7 8\nblock 32\ngrid rows\nargs dst, src\n"
                            "default A=0 B=0 C=0 D=0 E=0 F=0\n";
 static const char stored[] = "A=1 B=2 C=3 D=4 E=5 F=6";
 
