@@ -108,9 +108,14 @@ static tt_status verify_near(tt__session *s, const tt__winner *w, const tt__temp
             return TT_OK;
         if (tt__space_resolve(&c, t, &s->gpu, &near, w->config) != TT_OK)
             continue; /* not legal there, so it serves nothing there */
+        const double began_s = tt__now_s();
         tt_status status = tt__neighbour_try(s, &near, &c, 1, INFINITY, &trial);
         if (status == TT_E_INTERRUPTED)
             return status;
+        if (status != TT_OK && tt__now_s() - began_s > s->trial_timeout_s) /* say what was waited for */
+            tt__session_message(s, "%s: whether the winner is right for %s, too, cannot be told: %s",
+                                tt__problem_text(text, &w->problem), tt__problem_text(beside, &near),
+                                tt_last_error());
         if (status != TT_OK) /* the reference cannot do it */
             continue;
         TT_TRY(tt__store_problem(s->store, &near, &id));
