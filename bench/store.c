@@ -195,6 +195,34 @@ static void measure_best(const char *path, size_t n_winners) {
     tt_close(&ctx);
 }
 
+/* Shapes that nobody tuned, on a GPU that the library has rules for. */
+static void measure_new(const char *path) {
+    static double us[ASKED];
+    tt_ctx *ctx;
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    opts.db_path = path;
+    opts.gpu = "NVIDIA H200";
+    must(tt_open(&ctx, &opts));
+    for (int kind = 0; kind < 2; kind++) {
+        for (int64_t i = -ASKED; i < ASKED; i++) { /* the first ones read templates */
+            const int64_t n = i + ASKED, dims[] = {8, 101 + n, 16, 64};
+            const int perm[] = {0, 2, 1, 3};
+            tt_permutation heads = TT_INIT(tt_permutation);
+            tt_problem p = TT_INIT(tt_problem);
+            heads.rank = 4;
+            heads.dims = dims;
+            heads.perm = perm;
+            heads.elem_size = 2;
+            p.permutation = kind ? &heads : NULL;
+            p.rows = kind ? 0 : 501 + n * 7919 % 5500;
+            p.cols = kind ? 0 : 503 + n * 6007 % 5500;
+            us[i < 0 ? n : i] = ask(ctx, &p, kind ? TT_MATCH_DEFAULT : TT_MATCH_RULE);
+        }
+        report(kind ? "tt_best of a new permutation" : "tt_best of a new transpose, by a rule", us, ASKED);
+    }
+    tt_close(&ctx);
+}
+
 static void print_size(const char *what, const char *path, size_t rows) {
     struct stat st;
     if (stat(path, &st) == 0)
@@ -216,20 +244,23 @@ int main(int argc, char **argv) {
         return write_shards(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10), argv[4]);
     size_t winners = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000,
            trials = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
-    char folder[] = "/tmp/bench-store-XXXXXX", many[64], large[64];
+    char folder[] = "/tmp/bench-store-XXXXXX", none[64], many[64], large[64];
     if (winners < ASKED || winners > 1000000 || trials < 1 || !mkdtemp(folder)) {
         fprintf(stderr, "usage: bench-store [WINNERS [TRIALS]], 1000 to 1000000 winners\n");
         return 2;
     }
     setenv("TILETUNE_SYSTEM_DB", "", 1);
+    snprintf(none, sizeof none, "%s/none.db", folder);
     snprintf(many, sizeof many, "%s/winners.db", folder);
     snprintf(large, sizeof large, "%s/trials.db", folder);
+    measure_new(none);
     fill_winners(many, winners);
     measure_opening(many);
     measure_best(many, winners);
     print_size("winners", many, winners);
     fill_trials(large, trials, 0);
     print_size("trials, 8 samples each", large, trials);
+    unlink(none);
     unlink(many);
     unlink(large);
     return rmdir(folder) == 0 ? 0 : 1;

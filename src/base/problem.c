@@ -32,7 +32,7 @@ const char *tt__problem_regime(const tt__problem *p) {
 }
 
 bool tt__problem_is_of(const tt__problem *p, const char *op, const char *text) {
-    return strcmp(p->op, op) == 0 && strcmp(p->text, text) == 0;
+    return *p->op == *op && strcmp(p->op, op) == 0 && strcmp(p->text, text) == 0; /* most differ at once */
 }
 
 /* Names are skipped: the operation implies them. */

@@ -148,27 +148,33 @@ bool tt__problem_copy(tt__problem *out, const tt__problem *p) {
     return known;
 }
 
-/* Returns the end of the name, behind which a number may be written. Names are not compared. */
-static char *add_setting(tt__problem *p, const char *name, int64_t number) {
+enum { PERMUTE_NAME = 16 }; /* bytes of a name */
+
+/* Names are not compared. */
+static void add_setting(tt__problem *p, const char name[static PERMUTE_NAME], int64_t number) {
     tt__setting *s = &p->settings[p->n++];
-    const size_t n = strlen(name);
-    memcpy(s->name, name, n + 1);
+    memcpy(s->name, name, PERMUTE_NAME);
     s->number = number;
-    return s->name + n;
 }
 
 void tt__problem_permute(tt__problem *out, int n, const int64_t *dims, const int64_t *strides, int elem_size,
                          int align) {
+    static const char names[2][TT__PERMUTE_DIMS][PERMUTE_NAME] = {
+        {"dim0", "dim1", "dim2", "dim3", "dim4", "dim5", "dim6", "dim7", "dim8", "dim9", "dim10", "dim11",
+         "dim12", "dim13", "dim14", "dim15"},
+        {"stride0", "stride1", "stride2", "stride3", "stride4", "stride5", "stride6", "stride7", "stride8",
+         "stride9", "stride10", "stride11", "stride12", "stride13", "stride14", "stride15"}};
+    static const char elem_size_name[PERMUTE_NAME] = "elem_size", align_name[PERMUTE_NAME] = "align";
     double bytes = elem_size;
     tt__copy(out->op, sizeof out->op, "permute");
     for (int i = 0; i < TT__PERMUTE_DIMS; i++) {
-        tt__integer_text(add_setting(out, "dim", i < n ? dims[i] : 1), i);
+        add_setting(out, names[0][i], i < n ? dims[i] : 1);
         bytes *= i < n ? (double)dims[i] : 1;
     }
     for (int i = 0; i < TT__PERMUTE_DIMS; i++)
-        tt__integer_text(add_setting(out, "stride", i < n ? strides[i] : 1), i);
-    add_setting(out, "elem_size", elem_size);
-    add_setting(out, "align", align);
+        add_setting(out, names[1][i], i < n ? strides[i] : 1);
+    add_setting(out, elem_size_name, elem_size);
+    add_setting(out, align_name, align);
     out->moved_bytes = 2 * bytes;
 }
 
