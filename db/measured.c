@@ -173,12 +173,13 @@ tt_status tt__trial_read(tt__store *s, sqlite3_stmt *stmt, tt__trial *out) {
     int64_t status = sqlite3_column_int64(stmt, 0), time = sqlite3_column_int64(stmt, 1);
     int64_t regs = sqlite3_column_int64(stmt, 3), bits = sqlite3_column_int64(stmt, 8);
     double weight = sqlite3_column_double(stmt, 6), limit_s = sqlite3_column_double(stmt, 7);
+    const bool text = sqlite3_column_type(stmt, 4) == SQLITE_TEXT; /* read as a BLOB it passes for one */
     const unsigned char *samples = sqlite3_column_blob(stmt, 4);
     int size = sqlite3_column_bytes(stmt, 4);
     char values[160];
     *out = (tt__trial){0};
     if (status < 0 || status >= TT__TRIAL_STATUS_COUNT || time < 0 || regs < 0 || regs > INT_MAX ||
-        bits < 0 || !(weight > 0) || !(limit_s >= 0) || (size && !samples) ||
+        bits < 0 || !(weight > 0) || !(limit_s >= 0) || text || (size && !samples) ||
         !decode(samples, (size_t)size, time, out)) {
         tt__format(values, sizeof values,
                    "status %lld, time %lld, %lld registers, weight %g, %d bytes of samples",
