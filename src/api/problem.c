@@ -349,9 +349,9 @@ tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int
     tt__canonical c;
     tt__problem copy;
     TT_TRY(tt__permutation_canonical(&c, p, align));
-    *out = (tt__problem){.warm = p->warm != 0, .in_graph = p->in_graph != 0};
     if (is_transpose(&c))
         return as_transpose(out, &c, p);
+    *out = (tt__problem){.warm = p->warm != 0, .in_graph = p->in_graph != 0};
     tt__problem_permute(out, c.n, c.dim, c.stride, c.elem_size, c.align);
     /* `copy` asks for aligned addresses, and less than 2^42 bytes. `permute` takes the rest. */
     if (c.n == 1 && c.stride[0] == 1 && c.align == 16 && tt__problem_copy(&copy, out))
@@ -393,7 +393,6 @@ static tt_status of_permutation(tt__question *out, tt_ctx *ctx, const tt_problem
 tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) {
     tt_problem p;
     tt_status status = TT_OK;
-    *out = (tt__question){.templates = NULL};
     if (!ctx)
         return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");
     if (tt__store_forked(ctx->store)) /* also before its locks, which a thread of the parent may have held */
@@ -417,10 +416,12 @@ tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) 
         out->templates = &ctx->templates;
         status = tt__matrix_problem(&out->problem, &p);
     }
+    if (status != TT_OK)
+        return status;
     out->problem.warm |= p.warm != 0;
     out->problem.in_graph |= p.in_graph != 0;
     out->scratch = p.scratch;
-    return status;
+    return TT_OK;
 }
 
 tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem) {

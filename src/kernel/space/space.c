@@ -34,7 +34,8 @@ static tt_status try_choice(tt__candidate *out, const tt__template *t, const tt_
     const tt__expr *where = aside ? NULL : broken(t, &in);
     if (where && !why)
         return TT_OK;
-    *out = (tt__candidate){.t = t};
+    memset(out, 0, offsetof(tt__candidate, launch)); /* which tt__launch_plan_read sets */
+    out->t = t;
     if (choice == t->default_choice)
         tt__copy(out->config, sizeof out->config, t->default_config);
     else
