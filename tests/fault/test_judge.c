@@ -455,7 +455,11 @@ static void refuses_what_is_no_candidate(void **state) {
          "mine.cu declares the variable m where "},
         {"//@ kernel k\n//@ problem n 8\n//@ buffer y f32 n out\n//@ block 8\n//@ grid 1\n//@ args y\n"
          "extern \"C\" __global__ void k(float *y) {}\n",
-         "mine.cu declares the buffer or scalar y where "},
+         "mine.cu declares the buffer or scalar y f32 out where "},
+        {"//@ kernel k\n//@ problem n 8\n//@ buffer x f32 n in\n//@ buffer y f64 n out\n//@ block 8\n//@ "
+         "grid 1\n"
+         "//@ args y, x\nextern \"C\" __global__ void k(double *y, const float *x) {}\n",
+         "right.cu declares y f32 out: both must declare the same"},
     };
     run_result r;
     write_reference("f32", 32, "", "y[i] = 2 * x[i];");

@@ -706,6 +706,7 @@ static size_t find_operand(const tt__operation *op, const char *name) {
 /* Buffers and scalars. Their order may differ, because it depends on what the kernels get. */
 static tt_status adopt_operands(tt__template *t, const tt__template *of) {
     static const char what[] = "buffer or scalar";
+    char mine[TT__OPERAND_TEXT_MAX], its[TT__OPERAND_TEXT_MAX];
     const tt__operation *own = t->own, *op = of->operation;
     int to[TT__OPERANDS_MAX];
     for (size_t i = 0; i < own->n_operands; i++) {
@@ -713,13 +714,13 @@ static tt_status adopt_operands(tt__template *t, const tt__template *of) {
         const tt__operand *a = &own->operands[i], *b = &op->operands[k];
         if (k == op->n_operands || a->direction != b->direction || a->type != b->type ||
             a->variable != b->variable || a->lanes != b->lanes)
-            return other(t, of, what, a->name, i < op->n_operands ? op->operands[i].name : NULL);
+            return other(t, of, what, tt__operand_text(mine, own, i),
+                         tt__operand_text(its, op, k < op->n_operands ? k : i));
         to[i] = (int)k;
     }
     for (size_t k = 0; k < op->n_operands; k++)
         if (find_operand(own, op->operands[k].name) == own->n_operands)
-            return other(t, of, what, k < own->n_operands ? own->operands[k].name : NULL,
-                         op->operands[k].name);
+            return other(t, of, what, tt__operand_text(mine, own, k), tt__operand_text(its, op, k));
     tt__template_reorder(t, to);
     return TT_OK;
 }

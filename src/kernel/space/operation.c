@@ -430,3 +430,16 @@ char *tt__problem_words(char out[TT__PROBLEM_TEXT_MAX], const tt__operation *op,
     tt__str_free(&text);
     return out;
 }
+
+const char *tt__operand_text(char out[static TT__OPERAND_TEXT_MAX], const tt__operation *op, size_t k) {
+    char lanes[16] = "";
+    if (k >= op->n_operands)
+        return NULL;
+    const tt__operand *o = &op->operands[k];
+    if (o->lanes > 1)
+        snprintf(lanes, sizeof lanes, "x%d", o->lanes);
+    snprintf(out, TT__OPERAND_TEXT_MAX, "%s %s%s %s", o->name,
+             o->variable >= 0 ? op->variables[o->variable].name : tt__types[o->type].name, lanes,
+             tt__directions[o->scalar ? TT__SCALAR : o->direction]);
+    return out;
+}

@@ -74,4 +74,8 @@ bool tt__operation_verifies(const tt__operation *op);
  * same. */
 bool tt__template_does(const tt__template *t, const tt__problem *p);
 
+/* Operand k as a file declares it: "x f32 in". NULL: there are not so many. */
+enum { TT__OPERAND_TEXT_MAX = 2 * TT__NAME_MAX + 32 };
+const char *tt__operand_text(char out[static TT__OPERAND_TEXT_MAX], const tt__operation *op, size_t k);
+
 #endif
