@@ -112,13 +112,16 @@
     X("algorithm", OWN("algorithm") STD_ALGORITHM)                                                           \
     X("atomic", STD_OF_CUDA("atomic"))                                                                       \
     X("array", STD_OF_CUDA("array"))                                                                         \
+    X("bit", STD_OF_CUDA("bit"))                                                                             \
     X("complex", STD_OF_CUDA("complex"))                                                                     \
+    X("concepts", STD_OF_CUDA("concepts"))                                                                   \
     X("functional", STD_OF_CUDA("functional"))                                                               \
     X("initializer_list", STD_OF_CUDA("initializer_list"))                                                   \
     X("limits", STD_OF_CUDA("limits"))                                                                       \
     X("numeric", STD_OF_CUDA("numeric"))                                                                     \
     X("optional", STD_OF_CUDA("optional"))                                                                   \
     X("ratio", STD_OF_CUDA("ratio"))                                                                         \
+    X("span", STD_OF_CUDA("span"))                                                                           \
     X("tuple", STD_OF_CUDA("tuple"))                                                                         \
     X("type_traits", STD_OF_CUDA("type_traits"))                                                             \
     X("utility", STD_OF_CUDA("utility"))                                                                     \
@@ -176,6 +179,10 @@
     X("fcntl.h", "")                                                                                         \
     X("getopt.h", "")                                                                                        \
     X("memory.h", "")                                                                                        \
+    X("mpi.h", "")                                                                                           \
+    X("pthread.h", "")                                                                                       \
+    X("strings.h", "")                                                                                       \
+    X("cutensor.h", "")                                                                                      \
     X("omp.h", "")                                                                                           \
     X("signal.h", "")                                                                                        \
     X("stdarg.h", "")                                                                                        \

@@ -350,9 +350,12 @@ static bool is_of_host(const char *from, const char *to) {
 
 /* Headers of libraries that kernels hardly need, and NVRTC cannot compile. */
 static tt_status drop_includes(changes *c) {
-    enum { OF_TORCH = 3 }; /* the first ones */
-    static const char *const folders[] = {"ATen/", "c10/",    "torch/", "absl/",    "boost/",    "gtest/",
-                                          "hip/",  "hipcub/", "nvtx3/", "opencv2/", "pybind11/", "sys/"};
+    enum { OF_TORCH = 4 }; /* the first ones */
+    static const char *const folders[] = {"ATen/",  "THC/",        "c10/",      "torch/", "absl/",
+                                          "boost/", "cub/device/", "gtest/",    "hip/",   "hipcub/",
+                                          "nvtx3/", "opencv2/",    "pybind11/", "sys/",   "thrust/"},
+                             *const kept[] = {"thrust/functional.h", "thrust/iterator/", "thrust/pair.h",
+                                              "thrust/tuple.h", "thrust/version.h"};
     tt__cxx_lines lines = {.source = c->source};
     while (tt__cxx_next_line(&lines)) {
         const char *at = lines.at + strspn(lines.at, " \t"), *from = c->bare + (lines.at - c->source);
@@ -362,7 +365,10 @@ static tt_status drop_includes(changes *c) {
         if (!tt__word_is(at, word_length(at), "include"))
             continue;
         at += 7 + strspn(at + 7, " \t");
-        for (size_t i = 0; i < TT__COUNT(folders) && (*at == '<' || *at == '"'); i++)
+        bool stays = *at != '<' && *at != '"';
+        for (size_t i = 0; i < TT__COUNT(kept) && !stays; i++)
+            stays = is_ours(at + 1, kept[i]);
+        for (size_t i = 0; i < TT__COUNT(folders) && !stays; i++)
             if (is_ours(at + 1, folders[i])) {
                 c->torch |= i < OF_TORCH;
                 TT_TRY(change(c, from, from + lines.n, NULL, 0));

@@ -148,7 +148,8 @@ static void takes_headers_of_the_host(void **state) {
 static void takes_whole_programs(void **state) {
     (void)state;
     static const char source[] =
-        "#include <cublas_v2.h>\n#include <torch/extension.h>\n#include <mutex>\n#include <cuda.h>\n"
+        "#include <cublas_v2.h>\n#include <torch/extension.h>\n#include <THC/THC.h>\n#include "
+        "<mutex>\n#include <cuda.h>\n"
         "cublasHandle_t handle;\nint yo = 0;\nusing stream = cudaStream_t;\nstruct timer { cudaEvent_t e; "
         "};\n"
         "void check(cublasStatus_t s) { if (s) handle = 0; }\n"
@@ -176,6 +177,28 @@ static void expect_compiles(const char *name, const char *source, const char *op
     if (tt__nvrtc_compile(&cubin, name, source, options, n, CC) != TT_OK)
         fail_msg("%s", tt_last_error());
     tt__str_free(&cubin);
+}
+
+/* CUDA's own headers, of this NVRTC's version; without them there is nothing to test. */
+static bool has_headers(void) {
+    tt__str options = {0};
+    int n = 0;
+    assert_int_equal(tt__cuda_headers(&options, &n, tt__nvrtc_path(), tt__nvrtc_version()), TT_OK);
+    tt__str_free(&options);
+    return n > 0;
+}
+
+/* Of Thrust and CUB, what only the host calls. */
+static void leaves_out_algorithms_of_the_host(void **state) {
+    (void)state;
+    if (!has_headers())
+        skip();
+    expect_compiles("sort.cu",
+                    "#include <thrust/sort.h>\n#include \"thrust/execution_policy.h\"\n#include <mpi.h>\n"
+                    "#include <cub/device/device_reduce.cuh>\n#include <thrust/pair.h>\n"
+                    "__global__ void k(int *p) { *p = thrust::make_pair(1, 2).second; }\n"
+                    "int main() { thrust::sort(thrust::device, p, p + 1); k<<<1, 1>>>(p); }\n",
+                    TT__KERNEL "k\0" TT__USERS "k", 2);
 }
 
 /* A name that a macro puts together is not seen, and a function of the file may be called as one of the host.
@@ -231,15 +254,6 @@ static void takes_names_of_types(void **state) {
                     "static_assert(sizeof(ushort) == 1 && sizeof(uint32_t) == 4, \"\");\n"
                     "extern \"C\" __global__ void k(uint *p, uint64_t *q, int8_t *r) { *p = *q + *r; }\n",
                     "", 0);
-}
-
-/* CUDA's own headers, of this NVRTC's version; without them there is nothing to test. */
-static bool has_headers(void) {
-    tt__str options = {0};
-    int n = 0;
-    assert_int_equal(tt__cuda_headers(&options, &n, tt__nvrtc_path(), tt__nvrtc_version()), TT_OK);
-    tt__str_free(&options);
-    return n > 0;
 }
 
 /* PyTorch's headers are left out, and its types of kernels are CUDA's. */
@@ -334,7 +348,8 @@ static void finds_the_headers_of_cxx(void **state) {
         skip();
     expect_compiles("cxx.cu", source, "", 0);
     expect_compiles("others.cu",
-                    "#include <complex>\n#include <functional>\n#include <initializer_list>\n"
+                    "#include <bit>\n#include <concepts>\n#include <span>\n#include <complex>\n#include "
+                    "<functional>\n#include <initializer_list>\n"
                     "#include <numeric>\n#include <optional>\n#include <ratio>\n#include <vector>\n"
                     "using namespace std;\n__global__ void k() {}\n",
                     "", 0);
@@ -387,6 +402,7 @@ int main(void) {
         cmocka_unit_test(names_macros_in_the_way),
         cmocka_unit_test(takes_headers_of_the_host),
         cmocka_unit_test(takes_whole_programs),
+        cmocka_unit_test(leaves_out_algorithms_of_the_host),
         cmocka_unit_test(compiles_more_if_it_was_cut_too_much),
         cmocka_unit_test(knows_what_nvcc_always_has),
         cmocka_unit_test(finds_the_headers_of_cuda),
