@@ -8,7 +8,6 @@ import os
 import pathlib
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -97,47 +96,25 @@ assert "2 problems are left to a rule, which is as good: 9.1% of the launched ti
 done = run("--collected", "asked.jsonl", "--max-trials", 2, "--db", "rule/store.db", "--json", "--force")
 assert "305x96" in [one["problem"] for one in json.loads(done.stdout)["results"]], done.stdout
 
-# A budget is shared by cost. A store of --db need not be there yet.
+# A budget is for many (tests/unit/test_run_loop.c: how they share it). A store of --db need not be there yet.
 os.mkdir("new", 0o700)
 
 
-def keeps(check):
-    """Tries what a busy machine may spoil up to three times, each with a store of its own."""
-    for left in (2, 1, 0):
-        try:
-            return check(f"new/{check.__name__}-{left}.db")
-        except AssertionError:
-            if not left:
-                raise
-
-
-def shares_by_cost(db):
-    write(HEADER, *(line(f"rows={100 + i},cols=96", 9 if i else 300) for i in range(5)))
-    done = run("--collected", "asked.jsonl", "--budget", "3s", "--db", db, "--json")  # what it does not reach is no failure
-    results = json.loads(done.stdout)["results"]
-    assert [one["problem"] for one in results] == [f"{100 + i}x96" for i in range(5)], results
-    assert "ended the search" not in done.stderr, done.stderr
-    assert not results[0]["note"] or results[0]["trials"] > max(one["trials"] for one in results[1:]), results  # whole, or with most trials
-
-
 def begins_many(db):
-    write(HEADER, *(line(f"rows={200 + i},cols=96", 9) for i in range(40)))
-    done = run("--collected", "asked.jsonl", "--budget", "4s", "--db", db, "--json")  # 0.1 s each is less than a compile takes
+    write(HEADER, *(line(f"rows={200 + i},cols=96", 9) for i in range(20)))
+    done = run("--collected", "asked.jsonl", "--budget", "2s", "--db", db, "--json")  # 0.1 s each is less than a compile takes
     results = json.loads(done.stdout)["results"]
     assert results[0]["kernel"] and results[1]["kernel"] and not results[0]["copy_us"], results
+    assert "ended the search" not in done.stderr, done.stderr  # what it does not reach is no failure
 
 
-def gives_each_its_turn(db):
-    write(HEADER, *(line(f"rows={300 + i},cols=96", 9) for i in range(8)))
-    run("--collected", "asked.jsonl", "--max-trials", 12, "--db", db, "--quiet")
-    done = run("--collected", "asked.jsonl", "--budget", "5s", "--db", db, "--force", "--json")  # nothing is left to compile
-    trials = [one["trials"] for one in json.loads(done.stdout)["results"]]
-    middle = statistics.median(trials[2:6])
-    assert middle >= 3 and 2.5 * middle > max(trials), trials  # although each problem is opened long before its turn
-
-
-for check in (shares_by_cost, begins_many, gives_each_its_turn):
-    keeps(check)
+for left in (2, 1, 0):  # a busy machine may spoil it
+    try:
+        begins_many(f"new/{left}.db")
+        break
+    except AssertionError:
+        if not left:
+            raise
 done = run("--collected", "asked.jsonl", "--budget", "10ms", "--db", "new/other.db", "--json")
 unreached = [one for one in json.loads(done.stdout)["results"] if not one["trials"]]
 assert unreached and f"{len(unreached)} problems were not reached within the budget" in done.stderr, done

@@ -17,6 +17,7 @@
 
 #include "base/read_file.h"
 #include "db/collected.h"
+#include "tuner/cli/commands/collected.h"
 
 #define HEADER "{\"tiletune_collected\":1}\n"
 #define LINE(launches)                                                                                       \
@@ -299,6 +300,26 @@ static void test_is_bounded(void **state) {
     free(items);
 }
 
+/* Its launches in all, and as much for each to set it up. */
+static void test_worth(void **state) {
+    static const struct {
+        tt__collected is[3];
+        double worth[3];
+    } cases[] = {
+        {{{.launches = 300, .time_us = 4}, {.launches = 9, .time_us = 40}, {.launches = 10, .time_us = 24}},
+         {1200 + 150, 360 + 150, 240 + 150}},
+        {{{.launches = 0}}, {1, 1, 1}}, /* not known */
+    };
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        tt__asked items[3] = {{.is = &cases[i].is[0]}, {.is = &cases[i].is[1]}, {.is = &cases[i].is[2]}};
+        double worth[3];
+        tt__asked_worth(&(tt__asked_list){.n = 3, .items = items}, worth);
+        for (size_t k = 0; k < 3; k++)
+            assert_true(worth[k] == cases[i].worth[k]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adds_up),
@@ -310,6 +331,7 @@ int main(void) {
         cmocka_unit_test(test_waits_for_others),
         cmocka_unit_test(test_many_processes),
         cmocka_unit_test(test_is_bounded),
+        cmocka_unit_test(test_worth),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "tuner/run/tune.h"
 #include "tuner/search/search.h"
 
 static void test_efforts(void **state) {
@@ -61,6 +62,18 @@ static void test_budgets(void **state) {
     }
 }
 
+static void test_time_limits(void **state) {
+    static const struct {
+        double budget_s, asked_s, limit_s;
+    } cases[] = {{0, 0, 10}, {1000, 0, 10}, {20, 0, 5}, {2, 0, 1}, {20, 8, 8}, {0, 8, 8}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt_tune_opts opts = TT_INIT(tt_tune_opts);
+        opts.budget_s = cases[i].budget_s;
+        assert_true(tt__timeout_s(&opts, cases[i].asked_s, 10, 1, 0.25) == cases[i].limit_s);
+    }
+}
+
 static void test_refuses(void **state) {
     (void)state;
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
@@ -82,6 +95,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_efforts),
         cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_time_limits),
         cmocka_unit_test(test_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * The loop of a run on one device: the order in which problems and their copies come, and what a failure
  * leaves.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,6 +95,52 @@ static void test_second_copy_fails(void **state) {
     }
 }
 
+static const tt__session *watched;
+static double ends_s[PROBLEMS]; /* until when each problem's search last awaited trials */
+
+static void await_until(tt__backend *b, double end_s) {
+    (void)b;
+    if (isfinite(end_s))
+        ends_s[watched->at_problem] = end_s;
+}
+
+static const double budget_s = 1e6;
+
+/* Trials take no time here, so that a problem takes what its end takes: a quarter of the budget. */
+static tt_status take_long(void *user, tt__session *s, tt__search *copy, const tt__search *search,
+                           const tt_result *winner) {
+    (void)user, (void)copy, (void)search, (void)winner;
+    s->end_s -= budget_s / 4;
+    return TT_OK;
+}
+
+/* A problem gets the part of the rest of the budget that it is worth, from its turn on. */
+static void test_shares_of_a_budget(void **state) {
+    static const struct {
+        double worth[PROBLEMS];
+        double first; /* its part; the rest is the second's */
+    } cases[] = {{{3, 1}, 0.75}, {{1, 3}, 0.25}, {{5, 5}, 0.5}, {{0}, 0.5} /* not known */};
+    static const double noise_s = 1e3; /* however busy the machine */
+    static const tt__expected nothing;
+    (void)state;
+    for (size_t i = 0; i < TT__COUNT(cases); i++) {
+        course c;
+        open_course(&c, 1 << 27, 1 << 28);
+        tt__backend_ops ops = *c.b.backend.base.ops;
+        ops.await_until = await_until;
+        c.b.backend.base.ops = &ops;
+        c.b.backend.expected = &nothing; /* problems are opened early, with configurations of the same names */
+        c.b.call.worth = cases[i].worth[0] > 0 ? cases[i].worth : NULL;
+        watched = &c.b.s;
+        const double now_s = tt__now_s();
+        c.b.s.end_s = now_s + budget_s;
+        assert_ok(tt__run_loop(&c.b.s, &(tt__tune_question){take_long, NULL}, c.results));
+        assert_true(fabs(ends_s[0] - now_s - cases[i].first * budget_s) < noise_s);
+        assert_true(fabs(ends_s[1] - now_s - 0.75 * budget_s) < noise_s);
+        bench_close(&c.b);
+    }
+}
+
 static tt_status ask(void *user, tt__session *s, tt__search *copy, const tt__search *search,
                      const tt_result *winner) {
     int *n = user;
@@ -120,6 +167,7 @@ int main(void) {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_shared_copy),
         cmocka_unit_test(test_second_copy_fails),
+        cmocka_unit_test(test_shares_of_a_budget),
         cmocka_unit_test(test_asks_about_each),
     };
     return cmocka_run_group_tests_name("driver", tests, NULL, NULL);

@@ -438,9 +438,7 @@ static tt_status tune_all(tuning *t) {
     return TT_OK;
 }
 
-/* One configuration that hangs must not use up the budget. */
-static double timeout_s(const tt_tune_opts *opts, double asked_s, double usual_s, double least_s,
-                        double share) {
+double tt__timeout_s(const tt_tune_opts *opts, double asked_s, double usual_s, double least_s, double share) {
     if (asked_s > 0)
         return asked_s;
     return opts->budget_s > 0 ? fmin(usual_s, fmax(least_s, opts->budget_s * share)) : usual_s;
@@ -490,7 +488,7 @@ static tt_status open_backend(tuning *t) {
                                .fresh_data = s->call->strict,
                                .trial_timeout_s = s->trial_timeout_s,
                                .compile_timeout_s = s->compile_timeout_s,
-                               .needed_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 60, 0.5),
+                               .needed_timeout_s = tt__timeout_s(opts, opts->compile_timeout_s, 60, 60, 0.5),
                                .store = s->store,
                                .trace = s->trace,
                                .expected = s->expected,
@@ -657,8 +655,8 @@ static tt_status tune_on(tt__devices *devices, tt_report **out, tt_ctx *ctx, con
                        .n_problems = call->n,
                        .started_s = started_s,
                        .end_s = opts->budget_s > 0 ? started_s + opts->budget_s : INFINITY,
-                       .trial_timeout_s = timeout_s(opts, opts->trial_timeout_s, 10, 1, 0.25),
-                       .compile_timeout_s = timeout_s(opts, opts->compile_timeout_s, 60, 10, 0.5),
+                       .trial_timeout_s = tt__timeout_s(opts, opts->trial_timeout_s, 10, 1, 0.25),
+                       .compile_timeout_s = tt__timeout_s(opts, opts->compile_timeout_s, 60, 10, 0.5),
                        .call = call};
     if (status == TT_OK && opts->strategy)
         status = tt__strategy_find(&s->strategy, opts->strategy);

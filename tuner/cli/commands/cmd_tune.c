@@ -462,22 +462,17 @@ static tt_status add_asked(tt_problem *out, tt_kernel **kernels, tt_ctx *ctx, co
     return TT_OK;
 }
 
-/* What costs most gets most of a budget. To set a problem up takes time, too, which does not depend on its
- * cost: so much of what each has on average. */
-static const double set_up = 0.25;
-
 static tt_status tune_asked(call *c, tt_ctx *ctx, const tt_tune_opts *opts) {
     const tt__asked_list *l = c->asked;
     tt_problem *problems = calloc(l->n + 1, sizeof *problems);
-    double *worth = calloc(l->n + 1, sizeof *worth), all_us = 0;
+    double *worth = calloc(l->n + 1, sizeof *worth);
     const tt_choice **answers = calloc(l->n + 1, sizeof *answers);
     tt_kernel **kernels = calloc(l->own.n + 1, sizeof *kernels);
     tt_status status =
         problems && worth && answers && kernels ? TT_OK : tt__fail_memory(l->n * sizeof *problems);
-    for (size_t i = 0; i < l->n; i++)
-        all_us += tt__collected_us(l->items[i].is);
+    if (status == TT_OK)
+        tt__asked_worth(l, worth);
     for (size_t i = 0; i < l->n && status == TT_OK; i++) {
-        worth[i] = all_us > 0 ? tt__collected_us(l->items[i].is) + set_up * all_us / (double)l->n : 1;
         answers[i] = *l->items[i].answer.kernel ? &l->items[i].answer : NULL;
         status = add_asked(&problems[i], kernels, ctx, &l->items[i], l);
     }

@@ -275,6 +275,18 @@ void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args 
                 (rest_us - chosen_us) / all_us * 100);
 }
 
+/* What costs most gets most of a budget. To set a problem up takes time, too, which does not depend on its
+ * cost: so much of what each has on average. */
+static const double set_up = 0.25;
+
+void tt__asked_worth(const tt__asked_list *l, double *worth) {
+    double all_us = 0;
+    for (size_t i = 0; i < l->n; i++)
+        all_us += tt__collected_us(l->items[i].is);
+    for (size_t i = 0; i < l->n; i++)
+        worth[i] = all_us > 0 ? tt__collected_us(l->items[i].is) + set_up * all_us / (double)l->n : 1;
+}
+
 /* ---- tune list --collected ----------------------------------------------------------------------------- */
 
 static const tt__column columns[] = {

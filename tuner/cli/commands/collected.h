@@ -39,6 +39,9 @@ void tt__asked_close(tt__asked_list *l);
  */
 void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args *args);
 
+/* What each is worth of a budget (tt__tune_call.worth). */
+void tt__asked_worth(const tt__asked_list *l, double *worth);
+
 /* `tune list --collected`. Returns the exit code. */
 int tt__asked_print(const tt__cli_args *args);
 
