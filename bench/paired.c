@@ -58,7 +58,7 @@ static tt_status measure(bench *b, double seconds) {
     const tt__candidate *c[TT__FINALISTS_MAX];
     for (size_t i = 0; i < b->n; i++)
         c[i] = &b->entrants[i];
-    tt__rounds rounds = {TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, seconds, b->o->loads, false};
+    tt__rounds rounds = {TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, seconds, b->o->loads, false, false};
     return tt__backend_finals(b->backend, c, b->n, rounds, 0, 0, b->trials);
 }
 

@@ -88,7 +88,7 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
         entrants[i] = &candidates[i];
     }
     TT_TRY(b->ops->problem(b, &p, tt__template_set_for(set, &p)));
-    tt__rounds rounds = {ROUNDS, ROUNDS, seconds, LOADS, false};
+    tt__rounds rounds = {ROUNDS, ROUNDS, seconds, LOADS, false, false};
     TT_TRY(tt__backend_finals(b, entrants, c->n, rounds, 0, 0, trials));
     for (size_t i = 0; i < c->n; i++)
         c->us[i][c->n_processes] = (float)tt__lower_mean(trials[i].samples_us, ROUNDS);

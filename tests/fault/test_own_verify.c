@@ -10,19 +10,19 @@
 
 #include "base/model.h"
 
-/* The trial of a fault: its status, and the reason in `out`. */
+/* The trial of a fault, in the finals if it came so far: its status, and the reason in `out`. */
 static tt__trial_status trial_of(char out[TT__REASON_MAX], const char *db, const char *problem, int fault) {
     char sql[512], from[384];
     snprintf(from, sizeof from,
              "FROM trial JOIN config ON config.id = config_id JOIN problem ON problem.id = problem_id"
-             " WHERE key = '%s' AND text = 'F=%d' AND stage = 0",
+             " WHERE key = '%s' AND text = 'F=%d'",
              problem, fault);
-    snprintf(sql, sizeof sql, "SELECT count(*) %s", from);
+    snprintf(sql, sizeof sql, "SELECT count(*) %s AND stage = 0", from);
     if (fault_number(db, sql) != 1)
         fail_msg("%s, fault %d: not one trial", problem, fault);
-    snprintf(sql, sizeof sql, "SELECT status %s", from);
+    snprintf(sql, sizeof sql, "SELECT status %s ORDER BY stage DESC LIMIT 1", from);
     tt__trial_status status = (tt__trial_status)fault_number(db, sql);
-    snprintf(sql, sizeof sql, "SELECT reason %s", from);
+    snprintf(sql, sizeof sql, "SELECT reason %s ORDER BY stage DESC LIMIT 1", from);
     fault_text(out, TT__REASON_MAX, db, sql);
     return status;
 }

@@ -115,6 +115,11 @@ static void final_trial(fake *f, const tt__candidate *c, size_t i, tt__trial *tr
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
         return;
     }
+    if (f->n_stages == 1 && i < f->n_wrong) {
+        *trial = (tt__trial){.status = TT__TRIAL_WRONG_RESULT};
+        tt__format(trial->reason, sizeof trial->reason, "entrant %zu is wrong", i);
+        return;
+    }
     if (c == f->earlier) {
         fill(trial, f->n_samples - SAMPLES_MISSING, LUCKY_US);
         return;

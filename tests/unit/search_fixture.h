@@ -39,6 +39,7 @@ typedef struct fake {
     const tt__candidate *earlier; /* the finals have fewer samples of it, of 1 us each */
     bool slow_default;            /* the first of the space takes 20 us */
     bool wrong;                   /* no trial passes */
+    size_t n_wrong;               /* so many are wrong in the first stage of the finals */
     double late_us;               /* so much is added to the first trial of a problem */
     size_t lucky_at;              /* this one of the space takes 1 us at the first try; 0: none */
     size_t n_lucky;

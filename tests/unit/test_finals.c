@@ -255,6 +255,26 @@ static void test_a_stage_that_nobody_passes(void **state) {
     race_close(&r);
 }
 
+/* The first stage verifies again. Who is wrong there cannot win, not even if nobody is left. */
+static void test_who_is_wrong_cannot_win(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    r.b.backend.n_wrong = SPACE - 1;
+    race_run(&r);
+    assert_true(r.b.backend.rounds[0].first && !r.b.backend.rounds[1].first);
+    expect_elected(&r, SPACE - 1);
+    race_close(&r);
+
+    race_open(&r, false);
+    r.b.backend.n_wrong = SPACE;
+    race_run(&r);
+    assert_string_equal(r.result.config, "");
+    assert_string_equal(r.result.note, "all that may win turned out wrong, the first: entrant 0 is wrong");
+    assert_int_equal(r.result.failed, SPACE);
+    race_close(&r);
+}
+
 /* A failing stage ends the finals. Earlier stages count, and the election is among the rest. */
 static void test_a_stage_that_fails(void **state) {
     (void)state;
@@ -292,6 +312,7 @@ static void test_a_stage_that_is_interrupted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elects_between_ticks),
+        cmocka_unit_test(test_who_is_wrong_cannot_win),
         cmocka_unit_test(test_leaves_stages_out),
         cmocka_unit_test(test_the_time_of_a_lap),
         cmocka_unit_test(test_heats),

@@ -78,7 +78,7 @@ static void test_the_limit(void **state) {
             finals->c[i] = &candidate;
             finals->cubins[i] = &cubin;
         }
-        finals->rounds = (tt__rounds){31, 127, 0.16, 1, false};
+        finals->rounds = (tt__rounds){31, 127, 0.16, 1, false, false};
         finals->lap_us = lap_s * 1e6;
         finals->train_s = train_s;
         loop.gpus[1].state = TT__ARRAYS_OPEN;
@@ -101,7 +101,7 @@ static void test_late_finals_cost_no_gpu(void **state) {
     loop.opts.trial_timeout_s = 10;
     loop.gpus[1].state = TT__ARRAYS_OPEN;
     finals->n = 2;
-    finals->rounds = (tt__rounds){31, 127, 0, 1, false};
+    finals->rounds = (tt__rounds){31, 127, 0, 1, false, false};
     const tt__event late = {.kind = TT__EVENT_TIMEOUT, .worker = 1, .reason = "was late"};
     assert_int_equal(tt__loop_lost_gpu(&loop, &late), TT_OK);
     assert_false(loop.gpus[1].given_up);

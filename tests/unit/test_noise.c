@@ -91,19 +91,19 @@ static void test_deal_rounds(void **state) {
         double worth;
         int rounds, laps;
     } cases[] = {
-        {{9, 21, 0, 1, false}, 0.2, 9, 1},
-        {{9, 21, 0, 1, false}, 15.9, 15, 1},
-        {{9, 21, 0, 1, false}, 31.4, 21, 1},
-        {{9, 21, 0, 1, false}, 31.6, 15, 2},
-        {{22, 30, 0, 1, false}, 44, 30, 1},
-        {{22, 30, 0, 1, false}, 45, 22, 2},
-        {{22, 30, 0, 1, false}, 66, 30, 2},
-        {{31, 127, 0, 1, false}, 200, 100, 2},
-        {{7, 7, 0, 1, false}, 14, 7, 2},
-        {{1, 1, 0, 1, false}, 0, 1, 1},
-        {{8, 8, 0, 1, false}, 15.9, 8, 1},
-        {{5, 20, 0, 1, false}, 1e9, 20, TT__LAPS_MAX},
-        {{5, 20, 0, 1, false}, INFINITY, 20, TT__LAPS_MAX},
+        {{9, 21, 0, 1, false, false}, 0.2, 9, 1},
+        {{9, 21, 0, 1, false, false}, 15.9, 15, 1},
+        {{9, 21, 0, 1, false, false}, 31.4, 21, 1},
+        {{9, 21, 0, 1, false, false}, 31.6, 15, 2},
+        {{22, 30, 0, 1, false, false}, 44, 30, 1},
+        {{22, 30, 0, 1, false, false}, 45, 22, 2},
+        {{22, 30, 0, 1, false, false}, 66, 30, 2},
+        {{31, 127, 0, 1, false, false}, 200, 100, 2},
+        {{7, 7, 0, 1, false, false}, 14, 7, 2},
+        {{1, 1, 0, 1, false, false}, 0, 1, 1},
+        {{8, 8, 0, 1, false, false}, 15.9, 8, 1},
+        {{5, 20, 0, 1, false, false}, 1e9, 20, TT__LAPS_MAX},
+        {{5, 20, 0, 1, false, false}, INFINITY, 20, TT__LAPS_MAX},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int laps;

@@ -339,9 +339,12 @@ static int choose_contender(const tt__finals *f) {
 }
 
 /* Tuning never makes a kernel slower: a default that the screening kept out wins if it is faster than the
- * best contender in the same rounds, beyond the noise. */
+ * best contender in the same rounds, beyond the noise, or if the finals found all of those wrong. */
 static int choose(const tt__finals *f) {
-    int at = choose_contender(f), normal = f->at_default;
+    const int normal = f->at_default;
+    if (tt__finals_best(f) == TT__NOBODY)
+        return tt__finals_took_part(f, normal) ? normal : TT__NOBODY;
+    const int at = choose_contender(f);
     bool comparable = f->interleaved && tt__finals_took_part(f, normal) &&
                       f->trials[normal].n_samples == f->trials[at].n_samples;
     return comparable && is_slower(f, at, normal) ? normal : at;
@@ -483,7 +486,12 @@ tt_status tt__elect(tt__session *s, const tt__search *search, const tt__search *
                     tt_result *result) {
     TT_TRY(tt__finals_conclude(s, f));
     TT_TRY(recall_incumbent(s, search, f));
-    return crown(s, search, copy, f, result);
+    if (choose(f) != TT__NOBODY)
+        return crown(s, search, copy, f, result);
+    result->failed = search->n_failed + f->n_contenders;
+    tt__format(result->note, sizeof result->note, "all that may win turned out wrong, the first: %.200s",
+               f->measured[0].reason);
+    return TT_OK;
 }
 
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds) {

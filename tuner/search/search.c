@@ -684,13 +684,13 @@ void tt__search_progress(const tt__session *s, const tt__search *search, const c
 const double tt__within_reach = 1.06;
 
 const tt__stage_of_finals tt__stages[TT__STAGES] = {
-    {{7, 7, 0.03, 1, false}, TT__CONTENDERS_MAX, TT__COPIES_MAX, 1.03, 1, 2}, /* the same in every heat */
-    {{9, 21, 0.04, 1, false}, 11, 2, 1.02, 4, 7},
-    {{22, 30, 0.05, 1, false}, 6, 1, 1.01, 4, 15},
-    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1, false}, 0, 0, 0, 3, TT__FINAL_ROUNDS},
+    {{7, 7, 0.03, 1, false, false}, TT__CONTENDERS_MAX, TT__COPIES_MAX, 1.03, 1, 2}, /* the same in every heat */
+    {{9, 21, 0.04, 1, false, false}, 11, 2, 1.02, 4, 7},
+    {{22, 30, 0.05, 1, false, false}, 6, 1, 1.01, 4, 15},
+    {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1, false, false}, 0, 0, 0, 3, TT__FINAL_ROUNDS},
 };
 
-const tt__rounds tt__rounds_if_one_stage = {11, 30, 0.16, 1, false};
+const tt__rounds tt__rounds_if_one_stage = {11, 30, 0.16, 1, false, false};
 
 /* Is there less time than the stages need for any number of entrants? */
 static bool is_hurried(const tt__search *search) {

@@ -26,7 +26,7 @@ enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
 /* `tight`: sampling stops when half the median's interval is at most this fraction of it. A configuration
  * that cannot reach the finals needs less: the cutoff is 1.25 times the best, the limit of the finals
  * 1.06. */
-static const double tight = 0.01, finals_reach = 1.06 / 1.25;
+static const double tight = 0.01, finals_reach = 1.06 / 1.25, best_yet = 1 / 1.25;
 
 /* From steady_us on, the first samples are enough if they agree; from TT__LONG_US on, three are. If the
  * cutoff is that long, the launch that verifies is the only sample of a configuration `far` from the finals.
@@ -280,9 +280,9 @@ static tt_status screen(tt__gpu_state *g, const tt__msg_trial *m, const tt__kern
     return TT_OK;
 }
 
-/* Gives all loaded kernels the constants of a set of data. */
-static tt_status use_constants(tt__gpu_state *g, const tt__verifier *v) {
-    const tt__kernel *kernels[] = {&g->kernel, &g->reference, &g->verify};
+/* Gives a kernel, and those that verify it, the constants of a set of data. */
+static tt_status use_constants(tt__gpu_state *g, const tt__verifier *v, const tt__kernel *kernel) {
+    const tt__kernel *kernels[] = {kernel, &g->reference, &g->verify};
     for (int i = 0; i < 3; i++)
         if (kernels[i]->library)
             TT_TRY(tt__verifier_constants(v, kernels[i]));
@@ -295,27 +295,50 @@ static void explain_later(tt__trial *trial, const char *what) {
     tt__format(trial->reason, sizeof trial->reason, "right at first, but wrong %s: %s", what, why);
 }
 
-/* A kernel may know that it is timed, by the memory around its arrays. It may keep state, such as a counter
- * that is 0 at the first launch only, or what it was asked before: the second data are other ones, at other
- * addresses. */
-static tt_status verify_again(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
-                              tt__trial *trial) {
-    TT_TRY(verify(g, AS_TIMED, m, kernel, trial, NULL));
-    if (trial->status != TT__TRIAL_OK) {
-        explain_later(trial, "where it is timed");
+/* A kernel may know that it is timed, by the memory around its arrays. */
+static tt_status verify_as_timed(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                                 tt__trial *trial) {
+    if (trial->time_us >= brief_us)
         return TT_OK;
-    }
+    TT_TRY(verify(g, AS_TIMED, m, kernel, trial, NULL));
+    if (trial->status != TT__TRIAL_OK)
+        explain_later(trial, "where it is timed");
+    return TT_OK;
+}
+
+/* It may keep state, such as a counter that is 0 at the first launch only, or what it was asked before: the
+ * second data are other ones, at other addresses. */
+tt_status tt__gpu_verify_again(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                               tt__trial *trial) {
+    TT_TRY(verify_as_timed(g, m, kernel, trial));
+    if (trial->status != TT__TRIAL_OK || trial->time_us >= brief_us)
+        return TT_OK;
     if (g->has_second)
-        TT_TRY(use_constants(g, &g->second));
+        TT_TRY(use_constants(g, &g->second, kernel));
     TT_TRY(verify(g, ON_SECOND_DATA, m, kernel, trial, NULL));
     if (g->has_second)
-        TT_TRY(use_constants(g, &g->verifier));
+        TT_TRY(use_constants(g, &g->verifier, kernel));
     if (trial->status != TT__TRIAL_OK)
         explain_later(trial, g->has_second ? "with other data at other addresses" : "later");
     return TT_OK;
 }
 
-/* One that may win is verified before and after it is screened. */
+/* Are there results of which several are right? Then two launches may differ, which same bits must know. */
+static bool has_bits(const tt__verifier *v) {
+    for (int i = 0; i < v->work.n; i++)
+        if (tt__verify_has_bits(v, i))
+            return true;
+    return false;
+}
+
+/* The best so far is verified again at once: with it, others are compared. So is one whose results nothing
+ * but its own kernels can verify. The finals verify again who else enters them. */
+static bool is_verified_again(const tt__gpu_state *g, const tt__msg_trial *m, const tt__trial *trial) {
+    return trial->status == TT__TRIAL_OK &&
+           (m->cutoff_us <= 0 || trial->time_us <= best_yet * m->cutoff_us ||
+            (tt__gpu_has_own_check(g) && in_reach(m, trial)));
+}
+
 static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
                          tt__trial *trial) {
     double launch_us = 0;
@@ -330,7 +353,9 @@ static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__ker
         return TT_OK;
     }
     TT_TRY(screen(g, m, kernel, trial));
-    return in_reach(m, trial) && trial->time_us < brief_us ? verify_again(g, m, kernel, trial) : TT_OK;
+    if (is_verified_again(g, m, trial))
+        return tt__gpu_verify_again(g, m, kernel, trial);
+    return in_reach(m, trial) && has_bits(&g->verifier) ? verify_as_timed(g, m, kernel, trial) : TT_OK;
 }
 
 /* Loads a kernel that verifies this configuration. It is a library of its own, with its own constants. */

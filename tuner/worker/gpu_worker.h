@@ -49,6 +49,16 @@ static inline tt__timed tt__gpu_timed(const tt__kernel *kernel, const tt__msg_tr
 tt_status tt__gpu_time_steadily(tt__gpu_state *g, const tt__timed *things, int n, bool together, float *us,
                                 CUresult *failed);
 
+/* Are results verified with kernels that go with each configuration? Finals do not load them. */
+static inline bool tt__gpu_has_own_check(const tt__gpu_state *g) {
+    return g->verifier.work.per_config || g->verifier.work.has_verify;
+}
+
+/* Verifies where it is timed, and with other data, what was right and screened. A wrong result is the
+ * trial's. Nothing is done for launches that take long (50 ms). */
+tt_status tt__gpu_verify_again(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
+                               tt__trial *trial);
+
 /* Serves requests until the tuner closes the socket. */
 int tt__gpu_worker(int ordinal);
 

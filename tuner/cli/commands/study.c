@@ -111,7 +111,7 @@ static tt_status hold_rounds(study *st, tt__session *s, tt__ladder *ladder, int6
     if (n == 0)
         return TT_OK;
     tt_status status = tt__backend_finals(
-        s->backend, c, n, (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1, false}, lap_us, 0, trials);
+        s->backend, c, n, (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1, false, false}, lap_us, 0, trials);
     if (status == TT_E_INTERRUPTED)
         return status;
     if (status != TT_OK)
