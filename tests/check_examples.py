@@ -182,7 +182,7 @@ says("docs/search.md", "| `standard` (default) | {} to {}; without a cost model 
     least, usual, *plain, short, below))
 finals = (root / "tuner/search/search.c").read_text(encoding="utf-8")
 rounds = {name: constant("tuner/backend/backend.h", rf"{name} = (\d+)") for name in ("TT__FINAL_ROUNDS", "TT__FINAL_ROUNDS_MAX")}
-stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1, false\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)
+stages = re.findall(r"\{\{(\w+), (\w+), ([\d.]+), 1, false, false\}, (\w+), (\w+), ([\d.]+), (\d+), (\w+)\}", finals)
 contenders = constant("tuner/search/search.h", r"CONTENDERS_MAX = (\d+)")
 field, behind = zip(*((contenders if stage[3].isupper() else stage[3], round(100 * float(stage[5])) - 100) for stage in stages[:3]))
 says("docs/measuring.md", "Stages narrow the field to {}, {} and {} contenders".format(*field))

@@ -547,12 +547,11 @@ static bool is_of_one_size(const tt__template *t) {
     return yes;
 }
 
-/* Does a kernel that gets the sizes as arguments have at least 0.75 of the speed? On an H200 it has so for
+/* Does a kernel that gets the sizes as arguments have at least 0.7 of the speed? On an H200 it has so for
  * large elements; for small ones it has down to 0.27, and only short launches may have that. */
 static bool is_fast_enough(const tt__problem *p) {
-    enum { SHORT_BYTES = 8 << 20, OF_ONE_MATRIX = 4, OF_BATCHES = 8 };
-    const int least = tt__problem_number(p, "batch", 1) > 1 ? OF_BATCHES : OF_ONE_MATRIX;
-    return tt__problem_elem_size(p) >= least || p->moved_bytes <= SHORT_BYTES;
+    enum { SHORT_BYTES = 8 << 20, LARGE_ELEMENT = 4 };
+    return tt__problem_elem_size(p) >= LARGE_ELEMENT || p->moved_bytes <= SHORT_BYTES;
 }
 
 /* Does a plan prefer a kernel of `permute` to waiting for a compiler? `permutation` is what that solves. */
