@@ -254,6 +254,7 @@ void bench_add_words(bench *b) {
 
 void bench_close(bench *b) {
     tt__expected_close(&b->expected);
+    tt__winners_free(&b->s.elsewhere);
     tt__store_close(&b->s.store);
     field_close(&b->f);
 }
