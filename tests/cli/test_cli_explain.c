@@ -2,6 +2,7 @@
 #include <math.h>
 #include <pty.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -172,6 +173,40 @@ static void test_energy(void **state) {
     unsetenv("HOSTCUDA_CLOCKS");
 }
 
+/* Interrupts a run once, as soon as it catches the signal. */
+static void interrupt(void *user, pid_t pid, double seconds, const char *err) {
+    bool *done = user;
+    char path[64], line[256];
+    unsigned long long caught = 0;
+    (void)seconds, (void)err;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *f = *done ? NULL : fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "SigCgt:", 7) == 0)
+            caught = strtoull(line + 7, NULL, 16);
+    if (f)
+        fclose(f);
+    if (caught & 1ULL << (SIGINT - 1))
+        *done = kill(-pid, SIGINT) == 0;
+}
+
+/* Both measure all again. */
+static void test_interrupted(void **state) {
+    static const char *const commands[] = {"explain", "finals"};
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char line[512];
+        bool done = false;
+        run_result r;
+        snprintf(line, sizeof line, "%s %s", commands[i], kernel);
+        run_tune(&r, &(run_spec){.meanwhile = interrupt, .user = &done, .timeout_s = RUN_TUNE_TIMEOUT_S},
+                 line);
+        assert_code(&r, 130);
+        assert_has(&r, r.err, "the same command starts over");
+        run_free(&r);
+    }
+}
+
 static void test_permutation(void **state) {
     run_result r;
     (void)state;
@@ -336,7 +371,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_untuned),        cmocka_unit_test(test_kernel),
         cmocka_unit_test(test_counters), /* of the winner above */
-        cmocka_unit_test(test_energy),         cmocka_unit_test(test_permutation),
+        cmocka_unit_test(test_energy),         cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_permutation),
         cmocka_unit_test(test_replay),         cmocka_unit_test(test_objective),
         cmocka_unit_test(test_stores_weights), cmocka_unit_test(test_usage),
     };

@@ -362,7 +362,7 @@ static int run(const tt__cli_args *args) {
         status = tt__cli_running(&quiet, explain, &c);
     if ((status == TT_OK || status == TT_E_NO_WINNER) && !c.explained)
         status = fail_untuned(&c);
-    int code = status == TT_E_INTERRUPTED ? tt__cli_interrupted(args)
+    int code = status == TT_E_INTERRUPTED ? tt__cli_interrupted(args, false)
                : status != TT_OK          ? tt__cli_fail(status)
                : args->json               ? print_json(&c)
                                           : print_text(&c);

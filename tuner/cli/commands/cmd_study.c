@@ -237,7 +237,7 @@ static int run(const tt__cli_args *args) {
     tt_report_free(&c.report);
     free(c.ladders);
     if (status == TT_E_INTERRUPTED)
-        return tt__cli_interrupted(args);
+        return tt__cli_interrupted(args, true);
     return status == TT_OK || said ? code : tt__cli_fail(status);
 }
 

@@ -702,7 +702,7 @@ static int run_call(call *c) {
         noted = report->results[i].kernel[0] || report->results[i].note[0];
     tt_report_free(&report);
     if (status == TT_E_INTERRUPTED)
-        return tt__cli_interrupted(args);
+        return tt__cli_interrupted(args, !args->finals);
     if (status == TT_OK || noted || (status == TT_E_NO_WINNER && args->collected && code == TT__EXIT_OK))
         return code;
     return tt__cli_fail(status);

@@ -321,10 +321,12 @@ tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *use
     return tt__cli_reword(status, args);
 }
 
-int tt__cli_interrupted(const tt__cli_args *args) {
+int tt__cli_interrupted(const tt__cli_args *args, bool goes_on) {
     const char *db = args->db ? args->db : args->replay ? ":memory:" : "";
     if (strcmp(db, ":memory:") == 0)
         fprintf(stderr, "tune: interrupted; nothing is kept without a store\n");
+    else if (!goes_on)
+        fprintf(stderr, "tune: interrupted; trials and winners are kept, but the same command starts over\n");
     else
         fprintf(stderr,
                 "tune: interrupted; what was measured is kept: run the same command again%s to go on\n",

@@ -12,7 +12,7 @@ typedef tt_status (*tt__running_fn)(void *user, tt_ctx *ctx, const tt_tune_opts 
 /* Sets all that up, calls `fn`, cleans up, and returns the status of `fn`. */
 tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *user);
 
-/* Says what an interrupted run has kept. Returns the exit code. */
-int tt__cli_interrupted(const tt__cli_args *args);
+/* Says what an interrupted run has kept, and whether the same command goes on there. Returns the exit code. */
+int tt__cli_interrupted(const tt__cli_args *args, bool goes_on);
 
 #endif
