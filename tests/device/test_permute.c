@@ -57,6 +57,9 @@ static const tensor tensors[] = {
      .dims = {7, 9, 11, 5},
      .strides = {1100, 113, 6, 1},
      .strided = true},
+    /* the tile that is chosen has parts of two dimensions, and none of them is in a row */
+    {.rank = 4, .elem_size = 8, .perm = {1, 0, 3, 2}, .dims = {5, 17, 7, 2}},
+    {.rank = 4, .elem_size = 4, .perm = {3, 1, 0, 2}, .dims = {27, 15, 2, 4}},
     {.rank = 7, .elem_size = 4, .perm = {6, 1, 4, 3, 0, 5, 2}, .dims = {2, 2, 2, 2, 2, 2, 2}},
     {.rank = 3,
      .elem_size = 4,

@@ -28,7 +28,7 @@ typedef struct tiling {
     bool in_row[PERMUTE_DIMS];
     int row_dims, row_most;   /* dimensions of a row, in `order`; those that may be */
     int run_dims, dense_dims; /* of a run; of what is dense in the destination */
-    int read_cut, write_cut;  /* dimensions of which the tile has a part; -1: none */
+    int write_cut;            /* the first one of the destination that is not whole; -1: none */
 } tiling;
 
 /* n / d is n * multiplier >> 32, for n below 2^16. */
@@ -64,7 +64,7 @@ static void begin_tile(tiling *t) {
         t->in_row[k] = false;
     }
     t->row_dims = t->row_most = t->run_dims = t->dense_dims = 0;
-    t->read_cut = t->write_cut = -1;
+    t->write_cut = -1;
 }
 
 /* Dimensions of the source, as long as they are dense, until they make so many bytes. `apart`: and until one
@@ -118,10 +118,8 @@ static void find_runs(tiling *t) {
         t->in_row[k] = true;
         t->row_dims++;
         dense *= t->s.dim[k];
-        if (t->size[k] < t->s.dim[k]) {
-            t->read_cut = k;
+        if (t->size[k] < t->s.dim[k])
             break;
-        }
     }
     while (t->dense_dims < t->n && t->write_cut < 0) {
         const int k = t->dense_dims++;
@@ -130,9 +128,10 @@ static void find_runs(tiling *t) {
     }
 }
 
-/* The bit of a dimension whose last tile is smaller. */
+/* The bit of a dimension whose last tile is smaller. Of two, one is the destination's first that is not
+ * whole; the other need not be in a row. */
 static unsigned cut_of(const tiling *t, int k) {
-    return t->left[k] == 0 ? 0 : 1u << (PERMUTE_ANY_CUT + (k == t->read_cut ? 0 : 1));
+    return t->left[k] == 0 ? 0 : 1u << (PERMUTE_ANY_CUT + (k == t->write_cut ? 1 : 0));
 }
 
 static void add_to(permute_count *c, const tiling *t, int k) {
