@@ -314,7 +314,7 @@ typedef struct tt__rounds {
     double worth_s;
     int loads;   /* 1 to `least` */
     bool strict; /* each launch finds everything as before the first one, and some are verified */
-    bool first;  /* of these candidates: each is verified again, where it is timed and with other data */
+    bool first;  /* of some candidates: all are verified again, where they are timed and with other data */
 } tt__rounds;
 
 #endif

@@ -300,7 +300,7 @@ static tt__rounds rounds_of(const tt__session *s, const tt__search *search, cons
     if (f->one_stage)
         rounds.least = (int)fmin(rounds.least, f->n_fitting);
     rounds.strict = s->call->strict;
-    rounds.first = !f->interleaved;
+    rounds.first = !f->interleaved || (is_last(f) && !f->again); /* who waited enters the last one */
     return rounds;
 }
 
@@ -421,13 +421,15 @@ void tt__finals_ended(const tt__search *search, tt__finals *f, tt_status status)
         end_stage(search, f);
 }
 
-/* Without finals the screening decides, and all entrants return but those that were found wrong. */
+/* Without finals the screening decides, and all entrants return but those that were found wrong. The least
+ * median wins, which was verified again when it was the best so far: samples of a screening are no pairs. */
 static void fall_back(tt__finals *f) {
     for (size_t i = 0; i < f->n; i++) {
         tt__entrant *e = &f->entrants[i];
         if (f->measured[i].status == TT__TRIAL_WRONG_RESULT)
             continue;
         f->trials[i] = e->of->trials[e->index];
+        f->trials[i].n_samples = 0;
         if ((int)i == f->at_other)
             tt__trial_weigh(&f->trials[i], 1.0 / TT__OTHER_TIMES);
         e->out = false;

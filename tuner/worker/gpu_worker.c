@@ -26,7 +26,7 @@ enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
 /* `tight`: sampling stops when half the median's interval is at most this fraction of it. A configuration
  * that cannot reach the finals needs less: the cutoff is 1.25 times the best, the limit of the finals
  * 1.06. */
-static const double tight = 0.01, finals_reach = 1.06 / 1.25, best_yet = 1 / 1.25;
+static const double tight = 0.01, finals_reach = 1.06 / 1.25, best_yet = 1.0001 / 1.25;
 
 /* From steady_us on, the first samples are enough if they agree; from TT__LONG_US on, three are. If the
  * cutoff is that long, the launch that verifies is the only sample of a configuration `far` from the finals.
