@@ -37,6 +37,7 @@ static void test_elects_between_ticks(void **state) {
     race_run(&r);
     expect_elected(&r, 5);
     assert_true(r.b.backend.rounds[0].first && !r.b.backend.rounds[1].first);
+    assert_true(r.b.backend.rounds[2].first && !r.b.backend.rounds[3].first); /* the last one, and again */
     EXPECT_STAGES(&r, SPACE, 11, 6, 6);
     expect_stored_finals(&r, SPACE);
     race_close(&r);
@@ -276,6 +277,20 @@ static void test_who_is_wrong_cannot_win(void **state) {
     race_close(&r);
 }
 
+/* Without finals the least median wins: it was verified again, and samples of a screening are no pairs. */
+static void test_the_screening_elects_by_medians(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    r.b.backend.fails_at = 1;
+    tt__trial *lucky = &r.all.trials[3];
+    for (int i = 0; i < lucky->n_samples; i++)
+        lucky->samples_us[i] = 1;
+    race_run(&r);
+    expect_elected(&r, 0);
+    race_close(&r);
+}
+
 /* A failing stage ends the finals. Earlier stages count, and the election is among the rest. */
 static void test_a_stage_that_fails(void **state) {
     (void)state;
@@ -314,6 +329,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elects_between_ticks),
         cmocka_unit_test(test_who_is_wrong_cannot_win),
+        cmocka_unit_test(test_the_screening_elects_by_medians),
         cmocka_unit_test(test_leaves_stages_out),
         cmocka_unit_test(test_the_time_of_a_lap),
         cmocka_unit_test(test_heats),
