@@ -272,7 +272,8 @@ static void test_who_is_wrong_cannot_win(void **state) {
     r.b.backend.n_wrong = SPACE;
     race_run(&r);
     assert_string_equal(r.result.config, "");
-    assert_string_equal(r.result.note, "all that may win turned out wrong, the first: entrant 0 is wrong");
+    assert_string_equal(r.result.note,
+                        "the finals found all wrong that may win, the first A=0 B=0: entrant 0 is wrong");
     assert_int_equal(r.result.failed, SPACE);
     race_close(&r);
 }

@@ -488,9 +488,13 @@ tt_status tt__elect(tt__session *s, const tt__search *search, const tt__search *
     TT_TRY(recall_incumbent(s, search, f));
     if (choose(f) != TT__NOBODY)
         return crown(s, search, copy, f, result);
+    size_t first = 0; /* else some had returned */
+    while (f->measured[first].status != TT__TRIAL_WRONG_RESULT)
+        first++;
     result->failed = search->n_failed + f->n_contenders;
-    tt__format(result->note, sizeof result->note, "all that may win turned out wrong, the first: %.200s",
-               f->measured[0].reason);
+    tt__format(result->note, sizeof result->note,
+               "the finals found all wrong that may win, the first %.60s: %.120s",
+               f->entrants[first].c->config, f->measured[first].reason);
     return TT_OK;
 }
 

@@ -334,9 +334,8 @@ static bool has_bits(const tt__verifier *v) {
 /* The best so far is verified again at once: with it, others are compared. So is one whose results nothing
  * but its own kernels can verify. The finals verify again who else enters them. */
 static bool is_verified_again(const tt__gpu_state *g, const tt__msg_trial *m, const tt__trial *trial) {
-    return trial->status == TT__TRIAL_OK &&
-           (m->cutoff_us <= 0 || trial->time_us <= best_yet * m->cutoff_us ||
-            (tt__gpu_has_own_check(g) && in_reach(m, trial)));
+    return trial->status == TT__TRIAL_OK && (m->cutoff_us <= 0 || trial->time_us <= best_yet * m->cutoff_us ||
+                                             (tt__gpu_has_own_check(g) && in_reach(m, trial)));
 }
 
 static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__kernel *kernel,
