@@ -361,6 +361,10 @@ tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id,
     return status;
 }
 
+tt_status tt__store_winner_remove(tt__store *s, int64_t gpu_id, int64_t problem_id) {
+    return tt__db_exec(s, TT__SQL_PRUNE_WINNER, "ii", gpu_id, problem_id);
+}
+
 tt_status tt__store_winner_batch(tt__store *s, int64_t gpu_id, int64_t problem_id, int batch_invariant) {
     return tt__db_exec(s, TT__SQL_WINNER_BATCH, "iii", gpu_id, problem_id, (int64_t)batch_invariant);
 }

@@ -102,6 +102,8 @@ tt_status tt__store_winner_put(tt__store *s, int64_t run_id, int64_t problem_id,
 tt_status tt__store_winner_get(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__winner *out,
                                bool *found);
 
+tt_status tt__store_winner_remove(tt__store *s, int64_t gpu_id, int64_t problem_id);
+
 /* Says of a winner whether rows depend on their number (tt__winner.batch_invariant). */
 tt_status tt__store_winner_batch(tt__store *s, int64_t gpu_id, int64_t problem_id, int batch_invariant);
 

@@ -275,7 +275,65 @@ static void test_who_is_wrong_cannot_win(void **state) {
     assert_string_equal(r.result.note,
                         "the finals found all wrong that may win, the first A=0 B=0: entrant 0 is wrong");
     assert_int_equal(r.result.failed, SPACE);
+    assert_int_equal(r.result.trials, SPACE);
     race_close(&r);
+}
+
+static void search_again(race *r) {
+    tt__search_close(&r->all);
+    bench_begin_run(&r->b, "measured");
+    bench_search(&r->b, &tt__no_limits, &r->all);
+}
+
+/* A later run may have no finals, so its screening must know who was wrong. */
+static void test_who_was_wrong_stays_wrong(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, false);
+    r.b.backend.n_wrong = SPACE - 2;
+    race_run(&r);
+    search_again(&r);
+    assert_int_equal(r.all.n_failed, SPACE - 2);
+    assert_int_equal(r.all.trials[0].status, TT__TRIAL_WRONG_RESULT);
+    assert_string_equal(r.all.trials[0].reason, "entrant 0 is wrong");
+    race_close(&r);
+}
+
+/* A heat found some wrong before the next one failed. */
+static void test_who_is_wrong_in_a_heat(void **state) {
+    (void)state;
+    race r;
+    race_open(&r, true);
+    r.b.backend.n_wrong = 20; /* the first heat */
+    r.b.backend.fails_at = 2;
+    race_run(&r);
+    EXPECT_STAGES(&r, 20, 20);
+    expect_elected(&r, 20);
+    race_close(&r);
+}
+
+/* Programs must not launch a stored winner that is wrong, also if nothing replaces it. */
+static void test_a_wrong_winner_goes(void **state) {
+    (void)state;
+    for (int in_finals = 0; in_finals < 2; in_finals++) {
+        race r;
+        bool has;
+        race_open(&r, false);
+        race_run(&r);
+        assert_string_equal(stored_winner(&r).config, r.all.space.items[5].config);
+        r.b.backend.n_wrong = SPACE;
+        r.b.backend.wrong = !in_finals;
+        r.b.opts.force = true;
+        search_again(&r);
+        if (in_finals)
+            race_run(&r);
+        else
+            assert_ok(tt__winner_revoke(&r.b.s, &r.all, NULL));
+        assert_ok(tt__store_has_winner(r.b.s.store, r.b.s.gpu_id, r.all.problem_id, &has));
+        assert_false(has);
+        assert_non_null(strstr(r.b.message, "the stored winner is wrong, and was removed: numbers A=2 B=1"));
+        race_close(&r);
+    }
 }
 
 /* Without finals the least median wins: it was verified again, and samples of a screening are no pairs. */
@@ -330,6 +388,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elects_between_ticks),
         cmocka_unit_test(test_who_is_wrong_cannot_win),
+        cmocka_unit_test(test_who_was_wrong_stays_wrong),
+        cmocka_unit_test(test_who_is_wrong_in_a_heat),
+        cmocka_unit_test(test_a_wrong_winner_goes),
         cmocka_unit_test(test_the_screening_elects_by_medians),
         cmocka_unit_test(test_leaves_stages_out),
         cmocka_unit_test(test_the_time_of_a_lap),

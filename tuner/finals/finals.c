@@ -415,9 +415,24 @@ bool tt__finals_next(const tt__session *s, const tt__search *search, tt__finals 
     return true;
 }
 
+/* The heats before one that fails have found who is wrong. */
+static void drop_wrong(tt__finals *f) {
+    const size_t n = f->n_now > 0 ? f->n_now * f->heat / n_heats(f) : 0;
+    for (size_t k = 0; k < n; k++) {
+        const size_t i = f->now[k];
+        if (f->fresh[k].status != TT__TRIAL_WRONG_RESULT)
+            continue;
+        f->fresh[k].weight = f->entrants[i].c->weight;
+        f->trials[i] = f->measured[i] = f->fresh[k];
+        f->entrants[i].out = true;
+    }
+}
+
 void tt__finals_ended(const tt__search *search, tt__finals *f, tt_status status) {
     f->status = status;
-    if (status == TT_OK && ++f->heat == n_heats(f))
+    if (status != TT_OK)
+        drop_wrong(f);
+    else if (++f->heat == n_heats(f))
         end_stage(search, f);
 }
 
@@ -442,10 +457,14 @@ tt_status tt__finals_conclude(const tt__session *s, tt__finals *f) {
         tt__session_message(s, "%s: the finals failed (%s); the winner is the best of %s",
                             tt__problem_text(text, &f->entrants[0].of->problem), tt_last_error(),
                             f->interleaved ? "those that went well" : "the screening");
-    for (size_t i = 0; i < f->n && f->interleaved; i++)
-        if (is_measured(&f->measured[i]) || f->measured[i].status == TT__TRIAL_WRONG_RESULT)
-            TT_TRY(tt__session_store(s, f->entrants[i].of->problem_id, f->entrants[i].c, TT__STAGE_FINAL,
-                                     &f->measured[i]));
+    for (size_t i = 0; i < f->n; i++) {
+        const tt__entrant *e = &f->entrants[i];
+        const bool is_wrong = f->measured[i].status == TT__TRIAL_WRONG_RESULT;
+        if (is_wrong || is_measured(&f->measured[i]))
+            TT_TRY(tt__session_store(s, e->of->problem_id, e->c, TT__STAGE_FINAL, &f->measured[i]));
+        if (is_wrong) /* else the screening of a later run would have it right */
+            TT_TRY(tt__session_store(s, e->of->problem_id, e->c, TT__STAGE_SCREEN, &f->measured[i]));
+    }
     if (n_in(f, f->n_contenders) == 0) /* no contender has passed the last stage, or any stage */
         f->interleaved = false;
     if (!f->interleaved)

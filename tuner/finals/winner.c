@@ -482,6 +482,26 @@ static tt_status recall_incumbent(const tt__session *s, const tt__search *search
     return TT_OK;
 }
 
+tt_status tt__winner_revoke(const tt__session *s, const tt__search *search, const tt__finals *f) {
+    tt__winner w;
+    bool found;
+    char text[TT__PROBLEM_TEXT_MAX];
+    if (s->opts->replay || s->call->stored)
+        return TT_OK;
+    TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
+    const int64_t i = found ? tt__space_member(&search->space, w.kernel, w.config) : TT__NOTHING;
+    if (i == TT__NOTHING || strcmp(search->space.items[i].t->hash, w.hash) != 0)
+        return TT_OK;
+    const tt__trial *trial =
+        f && f->at_incumbent != TT__NOBODY ? &f->measured[f->at_incumbent] : &search->trials[i];
+    if (trial->status != TT__TRIAL_WRONG_RESULT && trial->status != TT__TRIAL_CRASHED)
+        return TT_OK;
+    TT_TRY(tt__store_winner_remove(s->store, s->gpu_id, search->problem_id));
+    tt__session_message(s, "%s: the stored winner is wrong, and was removed: %s %s",
+                        tt__problem_text(text, &search->problem), w.kernel, w.config);
+    return TT_OK;
+}
+
 tt_status tt__elect(tt__session *s, const tt__search *search, const tt__search *copy, tt__finals *f,
                     tt_result *result) {
     TT_TRY(tt__finals_conclude(s, f));
@@ -491,11 +511,13 @@ tt_status tt__elect(tt__session *s, const tt__search *search, const tt__search *
     size_t first = 0; /* else some had returned */
     while (f->measured[first].status != TT__TRIAL_WRONG_RESULT)
         first++;
+    result->trials = search->n_tried - search->n_skipped;
     result->failed = search->n_failed + f->n_contenders;
     tt__format(result->note, sizeof result->note,
                "the finals found all wrong that may win, the first %.60s: %.120s",
-               f->entrants[first].c->config, f->measured[first].reason);
-    return TT_OK;
+               name_of(f->entrants[first].c), f->measured[first].reason);
+    tt__clean(result->note, TT__CLEAN_TEXT); /* the reason may be cut inside a character */
+    return tt__winner_revoke(s, search, f);
 }
 
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds) {

@@ -208,7 +208,7 @@ static tt_status needs_finals(tt__session *s, const tt__search *search, tt_resul
         no_winner(s, search, result);
         if (search->bits && search->n_tried > search->n_failed + search->n_skipped)
             tt__same_bits_none(s, search, result);
-        return TT_OK;
+        return tt__winner_revoke(s, search, NULL);
     }
     if (!s->opts->force && !s->call->only_finals && !s->opts->same_bits)
         TT_TRY(tt__stored_winner(s, search, result, &holds));
