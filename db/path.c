@@ -143,7 +143,7 @@ tt_status tt__path_prepare(const char *path, tt__store_mode mode) {
     if (!S_ISREG(st.st_mode))
         return tt__fail(
             TT_E_DB, "%s: this is not a regular file: name another one (--db, tt_open_opts.db_path)", path);
-    if (mode != TT__STORE_READ_ONLY && access(path, R_OK | W_OK) != 0)
+    if (mode != TT__STORE_READ_ONLY && mode != TT__STORE_COPY && access(path, R_OK | W_OK) != 0)
         return tt__fail(TT_E_DB,
                         "%s: cannot read and write the store: %s: change the permissions, open it "
                         "read-only, or name another file (--db, tt_open_opts.db_path)",

@@ -8,7 +8,12 @@
 
 typedef struct tt__store tt__store;
 
-typedef enum tt__store_mode { TT__STORE_READ_WRITE, TT__STORE_UPDATE, TT__STORE_READ_ONLY } tt__store_mode;
+typedef enum tt__store_mode {
+    TT__STORE_READ_WRITE,
+    TT__STORE_UPDATE,
+    TT__STORE_READ_ONLY,
+    TT__STORE_COPY
+} tt__store_mode;
 
 /* The store's default path: see tt_open_opts.db_path. TT_E_INVALID: HOME is not set. */
 tt_status tt__store_default_path(tt__str *out);

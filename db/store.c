@@ -336,8 +336,8 @@ static tt_status migrate(tt__store *s) {
     return status == TT_OK && rc != SQLITE_OK ? tt__db_fail(s, rc, migrating) : status;
 }
 
-/* A store that may not be written is migrated in a copy in memory, and read there. */
-static tt_status migrate_copy(tt__store *s) {
+/* Goes on in a copy in memory, which is migrated. */
+static tt_status use_copy(tt__store *s) {
     sqlite3 *file = s->db;
     s->db = NULL; /* connect must not close the file */
     int rc = connect(s, ":memory:", SQLITE_OPEN_READWRITE);
@@ -352,8 +352,8 @@ static tt_status migrate_copy(tt__store *s) {
         rc = sqlite3_errcode(s->db);
     }
     sqlite3_close(file);
-    TT_TRY(rc == SQLITE_DONE ? migrate(s) : tt__db_fail(s, rc, "read its older schema"));
-    return run_script(s, "PRAGMA query_only = ON", "read its older schema");
+    TT_TRY(rc == SQLITE_DONE ? migrate(s) : tt__db_fail(s, rc, "copy it"));
+    return s->mode == TT__STORE_COPY ? TT_OK : run_script(s, "PRAGMA query_only = ON", "read the copy");
 }
 
 static tt_status open_memory(tt__store *s, const char *name) {
@@ -374,12 +374,12 @@ static tt_status open_file(tt__store *s) {
     TT_TRY(tt__path_prepare(s->path, s->mode));
     if (!s->foreign)
         TT_TRY(tt__path_check_private(s->path));
-    if (s->mode == TT__STORE_READ_ONLY) {
+    if (s->mode == TT__STORE_READ_ONLY || s->mode == TT__STORE_COPY) {
         TT_TRY(connect_read_only(s, &h));
         look_for_strangers(s);
         TT_TRY(check_header(s, &h));
         TT_TRY(check_objects(s));
-        return h.version < (int)tt__n_migrations ? migrate_copy(s) : TT_OK;
+        return s->mode == TT__STORE_COPY || h.version < (int)tt__n_migrations ? use_copy(s) : TT_OK;
     }
     int rc = connect_and_read(s, s->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &h);
     if (rc != SQLITE_OK)

@@ -12,7 +12,8 @@
 
 /* Opens the file. READ_WRITE creates it (mode 0600, its folder 0700) and migrates its schema. UPDATE is the
  * same for a store that is there: it fails if the file is missing or empty. READ_ONLY never writes, so it
- * fails if the file is missing, and works where nothing can be written. ":memory:" keeps nothing.
+ * fails if the file is missing, and works where nothing can be written. COPY does so, too, and writes to a
+ * copy in memory. ":memory:" keeps nothing.
  *
  * TT_E_DB: the file is no database, damaged, read-only or of a newer schema, others can write it or its
  * folder, or there is no such folder. The message says what to do. */

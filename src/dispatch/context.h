@@ -31,8 +31,8 @@ struct tt_ctx {
     tt__template_set templates;      /* immutable */
     char gpu_name[TT__GPU_TEXT_MAX]; /* from tt_open_opts; "": the GPU of the current CUDA context */
     bool read_only;
-    char unkept[512]; /* why there is no default store, so that this one is in memory; "": it is a file, or
-                         was named */
+    char unkept[512]; /* why nothing is kept: there is no default store, so that this one is in memory, or the
+                         last question had to write to a copy; "": all is */
     double tune_budget_s; /* 0: no tuning on first use */
     tt__tune_fn tune;     /* NULL: this library has no tuner */
     bool no_early_launch;

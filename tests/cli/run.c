@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pty.h>
 #include <setjmp.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,6 +71,8 @@ static void become(const char *const *argv, const run_spec *spec, int out, int e
     if (spec->output)
         out = open(spec->output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (spec->as_nobody && geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+        _exit(127);
+    if (spec->obeys_modes && geteuid() == 0 && prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) != 0)
         _exit(127);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);

@@ -13,6 +13,7 @@ typedef struct run_spec {
     const char *interrupt_at; /* SIGINT to the process group once this stands on standard error */
     bool interrupt_twice;
     bool as_nobody;     /* root gives up its rights first; exit code 127 where that user cannot run it */
+    bool obeys_modes;   /* modes of files count for root, too */
     const char *output; /* standard output goes to this file instead; NULL: is kept */
     /* Called every few milliseconds with the process, which leads a group of its own, the time since its
      * start and what stands on standard error; may be NULL. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -84,6 +85,28 @@ static void test_kernel(void **state) {
     assert_has(&r, r.out, "\"launches\":1,");
     assert_true(atof(run_json(time, sizeof time, r.out, "time_us")) > 0);
     run_free(&r);
+}
+
+/* A store of others is explained, and stays as it is. */
+static void test_a_store_that_cannot_be_written(void **state) {
+    (void)state;
+    char line[512], path[128], folder[128];
+    run_result r;
+    struct stat before, now;
+    snprintf(path, sizeof path, "%s", strstr(kernel, "--db ") + 5);
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    assert_int_equal(stat(path, &before), 0);
+    assert_true(chmod(path, 0400) == 0 && chmod(folder, 0500) == 0);
+    snprintf(line, sizeof line, "explain %s", kernel);
+    run_tune(&r, &(run_spec){.timeout_s = RUN_TUNE_TIMEOUT_S, .obeys_modes = true}, line);
+    assert_true(chmod(folder, 0700) == 0 && chmod(path, 0600) == 0);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "winner");
+    assert_has(&r, r.err, "tune: nothing of this is kept: ");
+    assert_has(&r, r.err, "cannot read and write the store: Permission denied");
+    run_free(&r);
+    assert_int_equal(stat(path, &now), 0);
+    assert_true(now.st_size == before.st_size && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
 }
 
 static void test_counters(void **state) {
@@ -228,7 +251,8 @@ static void test_replay(void **state) {
     char line[512];
     run_result r;
     (void)state;
-    snprintf(line, sizeof line, "explain --device replay:" TT_SOURCE_DIR "/tests/data/small.json --size 4096");
+    snprintf(line, sizeof line,
+             "explain --device replay:" TT_SOURCE_DIR "/tests/data/small.json --size 4096");
     run_tune(&r, NULL, line);
     assert_code(&r, 0);
     assert_has(&r, r.out, "Memory is the limit");
@@ -361,7 +385,8 @@ static void test_usage(void **state) {
     assert_code(&r, 2);
     assert_has(&r, r.err, "\"speed\" is no objective: it is time, energy or edp");
     run_free(&r);
-    run_tune(&r, NULL, "--device replay:" TT_SOURCE_DIR "/tests/data/small.json --sizes 4096 --objective edp");
+    run_tune(&r, NULL,
+             "--device replay:" TT_SOURCE_DIR "/tests/data/small.json --sizes 4096 --objective edp");
     assert_code(&r, 2);
     assert_has(&r, r.err, "a recording has no energies");
     run_free(&r);
@@ -369,12 +394,17 @@ static void test_usage(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_untuned),        cmocka_unit_test(test_kernel),
-        cmocka_unit_test(test_counters), /* of the winner above */
-        cmocka_unit_test(test_energy),         cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_untuned),
+        cmocka_unit_test(test_kernel),
+        cmocka_unit_test(test_a_store_that_cannot_be_written), /* of the winner above, as the next */
+        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_energy),
+        cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_permutation),
-        cmocka_unit_test(test_replay),         cmocka_unit_test(test_objective),
-        cmocka_unit_test(test_stores_weights), cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_objective),
+        cmocka_unit_test(test_stores_weights),
+        cmocka_unit_test(test_usage),
     };
     return cmocka_run_group_tests(tests, enter, run_leave);
 }

@@ -80,9 +80,10 @@ static void test_rounds_and_loads(void **state) {
         tt__rounds rounds;
         int n;
     } cases[] = {
-        {{9, 21, 0, 8, false}, 9},    {{7, 7, 0, 7, false}, 7},        {{31, 127, 0, 8, false}, 31},
-        {{1, 1, 0, 1, false}, 1},     {{5, 5, 0, 1, false}, 5},        {{5, 20, 100, 1, false}, 20},
-        {{8, 21, 100, 8, false}, 21}, {{31, 127, 100, 2, false}, 127},
+        {{9, 21, 0, 8, false, false}, 9},    {{7, 7, 0, 7, false, false}, 7},
+        {{31, 127, 0, 8, false, false}, 31}, {{1, 1, 0, 1, false, false}, 1},
+        {{5, 5, 0, 1, false, false}, 5},     {{5, 20, 100, 1, false, false}, 20},
+        {{8, 21, 100, 8, false, false}, 21}, {{31, 127, 100, 2, false, false}, 127},
     };
     bench b = {0};
     open_bench(&b);
@@ -111,7 +112,7 @@ static void test_order_of_loads(void **state) {
     int n_first[ENTRANTS] = {0};
     bench b = {0};
     open_bench(&b);
-    hold(&b, (tt__rounds){LOADS, LOADS, 0, LOADS, false});
+    hold(&b, (tt__rounds){LOADS, LOADS, 0, LOADS, false, false});
     for (int load = 0; load < LOADS; load++) {
         int at = 0;
         for (int i = 1; i < ENTRANTS; i++) {
@@ -145,8 +146,8 @@ static void test_laps(void **state) {
     bench b = {0};
     setenv("HOSTCUDA_NOISE", "10", 1);
     open_bench(&b);
-    double of_one = spread(&b, (tt__rounds){ROUNDS, ROUNDS, 0, 1, false}),
-           of_many = spread(&b, (tt__rounds){ROUNDS, ROUNDS, 100, 1, false});
+    double of_one = spread(&b, (tt__rounds){ROUNDS, ROUNDS, 0, 1, false, false}),
+           of_many = spread(&b, (tt__rounds){ROUNDS, ROUNDS, 100, 1, false, false});
     assert_true(of_one > 0.1);
     assert_true(of_many < of_one / 2);
     close_bench(&b);

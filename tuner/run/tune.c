@@ -521,19 +521,29 @@ static tt_status run(tuning *t) {
     return tune_all(t);
 }
 
+/* Questions about winners work where nothing can be written. */
+static tt_status open_store(tt__session *s, tt_ctx *ctx) {
+    const char *path = tt__store_path(ctx->store);
+    tt_status status = tt__store_open(&s->store, path, TT__STORE_READ_WRITE);
+    if (status != TT_E_DB || !s->call->stored)
+        return status;
+    tt__copy(ctx->unkept, sizeof ctx->unkept, tt_last_error());
+    return tt__store_open(&s->store, path, TT__STORE_COPY);
+}
+
 /* A run has its own connection, so that the context can be used meanwhile. ":memory:" has only one. */
 static tt_status run_in_store(tuning *t) {
     tt__session *s = &t->s;
     tt_ctx *ctx = t->ctx;
     bool shared = strcmp(tt__store_path(ctx->store), ":memory:") == 0;
-    if (ctx->read_only)
+    if (ctx->read_only && (shared || !s->call->stored))
         return tt__fail(TT_E_INVALID, "the context was opened read-only: tuning has to write to the store");
     if (shared) {
         pthread_mutex_lock(&ctx->making); /* before `lock`, as a call-back that launches needs both */
         pthread_mutex_lock(&ctx->lock);
         s->store = ctx->store;
     } else {
-        TT_TRY(tt__store_open(&s->store, tt__store_path(ctx->store), TT__STORE_READ_WRITE));
+        TT_TRY(open_store(s, ctx));
     }
     t->expected = (tt__expected){.gpu = &s->gpu};
     s->expected = s->opts->replay || s->call->stored ? NULL : &t->expected;

@@ -3,9 +3,11 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/tune.h"
 #include "base/json.h"
+#include "dispatch/context.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/operation.h"
 #include "tuner/cli/shell/cli.h"
@@ -21,6 +23,7 @@ typedef struct call {
     tt_report *report;
     tt__explanation *e;
     bool explained;
+    char unkept[512]; /* as tt_ctx.unkept */
 } call;
 
 static tt_status after(void *user, tt__session *s, tt__search *copy, const tt__search *search,
@@ -39,6 +42,7 @@ static tt_status explain(void *user, tt_ctx *ctx, const tt_tune_opts *opts) {
         status = tt__tune_and(&c->report, ctx, problems.items, problems.n, opts,
                               &(tt__tune_call){.stored = !c->args->replay}, &(tt__tune_question){after, c});
     tt__cli_problems_close(&problems);
+    tt__copy(c->unkept, sizeof c->unkept, ctx->unkept);
     return status;
 }
 
@@ -357,9 +361,12 @@ static int run(const tt__cli_args *args) {
     if (!c.e)
         return tt__cli_fail(tt__fail_memory(sizeof *c.e));
     quiet.quiet = true;
+    quiet.reads = !args->replay && !(args->db && strcmp(args->db, ":memory:") == 0);
     tt_status status = args->replay ? TT_OK : tt__cli_store_check(args);
     if (status == TT_OK)
         status = tt__cli_running(&quiet, explain, &c);
+    if (*c.unkept)
+        fprintf(stderr, "tune: nothing of this is kept: %s\n", c.unkept);
     if ((status == TT_OK || status == TT_E_NO_WINNER) && !c.explained)
         status = fail_untuned(&c);
     int code = status == TT_E_INTERRUPTED ? tt__cli_interrupted(args, false)

@@ -68,6 +68,7 @@ typedef struct tt__cli_args {
     tt__objective objective;
     bool same_bits;
     const char *class_of;
+    bool reads; /* the context's store is opened read-only */
     bool energy, stale, finals, other_gpus, all, dry_run, shipped;
     int64_t shard, n_shards; /* from 1; 0: all problems */
     bool by_configuration;   /* what shards divide */

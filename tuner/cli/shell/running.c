@@ -278,6 +278,7 @@ tt_status tt__cli_running(const tt__cli_args *args, tt__running_fn fn, void *use
     tt_open_opts open = TT_INIT(tt_open_opts);
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
     open.db_path = args->db ? args->db : args->replay ? ":memory:" : NULL;
+    open.read_only = args->reads;
     opts.device = args->device;
     opts.devices = args->devices;
     opts.n_devices = args->n_devices;
