@@ -37,6 +37,14 @@ static const char compiles_ahead[] =
     "sys.exit(not any(s['name'] == 'compile' and s['args']['kernel'].startswith('transpose') and\n"
     "                 s['ts'] < copy['ts'] + copy['dur'] for s in spans))\n";
 
+/* The first trial waits for the parts of the verifier that its problem needs, and not for those for numbers.
+ */
+static const char waits_for_two_parts[] =
+    "import json, sys\n"
+    "parts = [e['args']['config'] for e in json.load(open(sys.argv[1]))\n"
+    "         if e['name'] == 'compile' and e['args']['kernel'] == 'checker']\n"
+    "sys.exit(str(parts) if sorted(parts) != ['PART=0', 'PART=1'] else 0)\n";
+
 static void test_works_ahead(void **state) {
     (void)state;
     char line[512];
@@ -48,6 +56,7 @@ static void test_works_ahead(void **state) {
     assert_code(&r, 0);
     run_free(&r);
     assert_timeline("ahead", compiles_ahead);
+    assert_timeline("ahead", waits_for_two_parts);
 }
 
 /* The first two copies, then one problem after the other; what comes next is planned in the finals before. */

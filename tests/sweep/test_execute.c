@@ -168,7 +168,7 @@ static void try_all(worker *w, const tt__space *space, const size_t *mine, size_
     int n;
     MUST(tt__workload_of(&work, t, gpu, p));
     const void *checkers[TT__CHECKER_PARTS];
-    for (int i = 0; i < tt__verify_parts(&work); i++) {
+    for (int i = 0; i < tt__verify_parts(p, &work); i++) {
         tt__verify_candidate(&checker_of, i);
         MUST(tt__config_options(&options, &n, &checker_of, p));
         checkers[i] =

@@ -80,7 +80,7 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
             if (n_checked == 0) {
                 MUST(tt__space_aside(&reference_of, t->operation, TT__REFERENCE, gpu, p, of->default_config));
                 const void *checkers[TT__CHECKER_PARTS];
-                for (int part = 0; part < tt__verify_parts(&work); part++) {
+                for (int part = 0; part < tt__verify_parts(p, &work); part++) {
                     tt__verify_candidate(&checker_of, part);
                     checkers[part] =
                         compile(&cubins, tt__checker[0].name, tt__checker[0].source, &checker_of, p, gpu->cc);

@@ -236,7 +236,7 @@ static void add_files(tt__template **loaded, const tt__gpu *gpu) {
 }
 
 static void add_checkers(int cc) {
-    static const char *const configs[] = {"PART=0", "PART=1", "PART=2", "PART=3"};
+    static const char *const configs[] = {"PART=0", "PART=1", "PART=2", "PART=3", "PART=4", "PART=5"};
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
         job *j = new_job(tt__checker[0].name, tt__checker[0].source, cc, 1);
         tt__candidate checker = {0};

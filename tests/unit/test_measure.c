@@ -358,7 +358,7 @@ static void test_guards_many_slots(void **state) {
     b.pool.cu = b.verifier.cu = &with_sums;
     b.verifier.key = 1;
     b.verifier.fill_each = AT('F');
-    b.verifier.sum_each = AT('A');
+    b.verifier.sum = AT('A');
     assert_int_equal(tt__pool_guard(&b.pool), TT_OK);
     assert_int_equal(tt__pool_guarded(&b.pool, &kept), TT_OK);
     assert_true(kept);

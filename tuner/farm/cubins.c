@@ -363,7 +363,7 @@ static tt_status expect_checks(tt__expected *e, const tt__template *t, const tt_
     tt_status status = TT_OK;
     if (!work || tt__workload_of(work, t, e->gpu, p) != TT_OK)
         goto out;
-    for (int i = 0; i < tt__verify_parts(work); i++) {
+    for (int i = 0; i < tt__verify_parts(p, work); i++) {
         tt__verify_candidate(&c, i);
         TT_GOTO(append_aside(e, &c, p));
     }

@@ -406,7 +406,7 @@ void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *
                              double timeout_s) {
     tt__msg_problem *m = &workers->requests->problem;
     struct iovec parts[1 + 2 * (TT__CHECKER_PARTS + 1)] = {{m, sizeof *m}};
-    const int n_checkers = tt__verify_parts(w);
+    const int n_checkers = tt__verify_parts(p, w);
     memset(m, 0, sizeof *m);
     m->problem = *p;
     m->work = *w;

@@ -543,9 +543,8 @@ static CUresult launch_each(const tt__bench_pool *pool, bool fills, CUdeviceptr 
     const unsigned rows = n_slots < ROWS_MAX ? (unsigned)n_slots : ROWS_MAX;
     const long long blocks = (n + 255) / 256;
     return pool->cu->cuLaunchKernel(
-        fills ? v->fill_each : v->sum_each, blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX, rows, 1, 256,
-        1, 1, 0, pool->stream, (void *[]){&from, &n, &stride, &slots, fills ? (void *)&seed : (void *)&sum},
-        NULL);
+        fills ? v->fill_each : v->sum, blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX, rows, 1, 256, 1,
+        1, 0, pool->stream, (void *[]){&from, &n, &stride, &slots, &seed, &sum}, NULL);
 }
 
 /* Each piece of the slots that is in front of, between or after the arrays, and between slots, in whole
@@ -584,8 +583,8 @@ static tt_status sum_gaps(const tt__bench_pool *pool, uint64_t *sum) {
     const tt__driver *cu = pool->cu;
     CUdeviceptr at = pool->verifier->findings;
     TT_TRY(tt__cu_check(cu->cuMemsetD8Async(at, 0, sizeof *sum, pool->stream), "cuMemsetD8Async"));
-    TT_TRY(tt__cu_check(each_gap(pool, false), "tt_sum_each"));
-    TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "tt_sum_each"));
+    TT_TRY(tt__cu_check(each_gap(pool, false), "tt_sum"));
+    TT_TRY(tt__cu_check(cu->cuStreamSynchronize(pool->stream), "tt_sum"));
     return tt__cu_check(cu->cuMemcpyDtoH(sum, at, sizeof *sum), "cuMemcpyDtoH");
 }
 

@@ -1,7 +1,8 @@
 // The verifier's own kernels, which fill, poison and compare arrays. They work on areas: an area is an array between two
 // guards, and has a whole number of 16-byte words. Only the kernels for numbers know the type of an element.
 //
-// A build with PART has the kernels of one part. The parts are compiled side by side, because the first trial waits for them.
+// A build with PART has the kernels of one part. The parts are compiled side by side, because the first trial waits for them,
+// and take about equally long. tt__verify_parts says how many of them a problem needs.
 
 #ifdef PART
 #define HAS_PART(k) (PART == (k))
@@ -58,39 +59,10 @@ static __device__ u64 mix_long(u64 x) {
 }
 
 #if HAS_PART(0)
-// Hides words or, once more, shows them.
-extern "C" __global__ void tt_hide(unsigned int *words, long long n, unsigned int key) {
-    GRID_STRIDE(i, n) words[i] ^= hidden(i, key);
-}
-
-// Leaves random bits in the shared memory of a multiprocessor.
-extern "C" __global__ void tt_soil(unsigned int words, unsigned int seed) {
-    extern __shared__ unsigned int soil[];
-    volatile unsigned int *at = soil;
-    for (unsigned int i = threadIdx.x; i < words; i += blockDim.x)
-        at[i] = mix(i, seed + blockIdx.x);
-}
-
 // words[i] = random bits of i, or their inverse.
 extern "C" __global__ void tt_fill(unsigned int *words, long long n, unsigned int seed, int inverted) {
     const unsigned int turn = inverted ? ~0u : 0u;
     GRID_STRIDE(i, n) words[i] = mix(i, seed) ^ turn;
-}
-
-// Finds bytes that have changed since tt_fill wrote them, from byte `begin` to before `end`.
-extern "C" __global__ void tt_check_fill(const unsigned int *words, long long begin, long long end, unsigned int seed,
-                                         finding *f) {
-    const long long first = begin / 4, n = (end + 3) / 4 - first;
-    GRID_STRIDE(i, n) {
-        const long long at = 4 * (first + (long long)i);
-        unsigned int changed = words[first + i] ^ mix(first + i, seed);
-        if (at < begin)
-            changed &= ~0u << 8 * (begin - at);
-        if (at + 4 > end)
-            changed &= ~0u >> 8 * (at + 4 - end);
-        if (changed)
-            found(f, at + (__ffs((int)changed) - 1) / 8);
-    }
 }
 
 // Finds the bytes that the reference writes: a bit for each byte, set if it was written. The reference ran twice, over
@@ -125,6 +97,49 @@ extern "C" __global__ void tt_poison(uint4 *out, const uint4 *ref, const unsigne
     }
 }
 
+// A sum over words and their places, in each slot. A stray write changes it.
+extern "C" __global__ void tt_sum(const unsigned int *words, long long n, long long stride, long long n_slots,
+                                  unsigned int seed, u64 *sum) {
+    u64 own = 0;
+    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, n) own += (u64)mix(i ^ words[s * stride + i], seed) * (2 * i + 1);
+    atomicAdd(sum, own);
+}
+#endif
+
+#if HAS_PART(1)
+// Finds bytes that have changed since tt_fill wrote them, from byte `begin` to before `end`.
+extern "C" __global__ void tt_check_fill(const unsigned int *words, long long begin, long long end, unsigned int seed,
+                                         finding *f) {
+    const long long first = begin / 4, n = (end + 3) / 4 - first;
+    GRID_STRIDE(i, n) {
+        const long long at = 4 * (first + (long long)i);
+        unsigned int changed = words[first + i] ^ mix(first + i, seed);
+        if (at < begin)
+            changed &= ~0u << 8 * (begin - at);
+        if (at + 4 > end)
+            changed &= ~0u >> 8 * (at + 4 - end);
+        if (changed)
+            found(f, at + (__ffs((int)changed) - 1) / 8);
+    }
+}
+
+// The guards of an input, from byte 0 to `head` and from `tail` to `bytes`. Each of their elements, whose
+// size is a power of two, has the bits of `fixed` and random ones where `mask` is set. Writes them or, with a finding, finds
+// bytes that are others.
+extern "C" __global__ void tt_guard(unsigned char *area, long long head, long long tail, long long bytes, u64 fixed,
+                                    u64 mask, int size, unsigned int seed, finding *f) {
+    GRID_STRIDE(i, head + bytes - tail) {
+        const u64 at = i < (u64)head ? i : i - (u64)head + (u64)tail;
+        const int shift = 8 * (int)((at - (u64)head) & (u64)(size - 1));
+        const unsigned char is = (unsigned char)(fixed >> shift | (mix(at, seed) & mask >> shift));
+        if (!f)
+            area[at] = is;
+        else if (area[at] != is)
+            found(f, at);
+    }
+}
+
 // Finds 16-byte words that differ. `b` is hidden with the key.
 extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long n, unsigned int key, finding *f) {
     GRID_STRIDE(i, n) {
@@ -134,28 +149,6 @@ extern "C" __global__ void tt_compare(const uint4 *a, const uint4 *b, long long 
     }
 }
 
-// A sum over words and their places. A stray write changes it.
-extern "C" __global__ void tt_sum(const unsigned int *words, long long n, unsigned int seed, u64 *sum) {
-    u64 own = 0;
-    GRID_STRIDE(i, n) own += (u64)mix(i ^ words[i], seed) * (2 * i + 1);
-    atomicAdd(sum, own);
-}
-
-// The same words of each slot, as tt_fill and tt_sum do one.
-extern "C" __global__ void tt_fill_each(unsigned int *words, long long n, long long stride, long long n_slots,
-                                        unsigned int seed) {
-    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
-        GRID_STRIDE(i, n) words[s * stride + i] = mix(i, seed);
-}
-
-extern "C" __global__ void tt_sum_each(const unsigned int *words, long long n, long long stride, long long n_slots,
-                                       u64 *sum) {
-    u64 own = 0;
-    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
-        GRID_STRIDE(i, n) own += (u64)mix(i ^ words[s * stride + i], 1) * (2 * i + 1);
-    atomicAdd(sum, own);
-}
-
 // Copies the arrays of the first slot into all later slots.
 extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long stride, long long n_slots) {
     for (long long s = 1 + blockIdx.y; s < n_slots; s += gridDim.y)
@@ -163,20 +156,26 @@ extern "C" __global__ void tt_spread(uint4 *slots, long long words, long long st
 }
 #endif
 
-#if HAS_PART(1)
-// The guards of an input, from byte 0 to `head` and from `tail` to `bytes`. Each of their elements has the bits of
-// `fixed` and random ones where `mask` is set. Writes them or, with a finding, finds bytes that are others.
-extern "C" __global__ void tt_guard(unsigned char *area, long long head, long long tail, long long bytes, u64 fixed,
-                                    u64 mask, int size, unsigned int seed, finding *f) {
-    GRID_STRIDE(i, head + bytes - tail) {
-        const u64 at = i < (u64)head ? i : i - (u64)head + (u64)tail;
-        const int shift = 8 * (int)((at + (u64)(size - head % size)) % (u64)size);
-        const unsigned char is = (unsigned char)(fixed >> shift | (mix(at, seed) & mask >> shift));
-        if (!f)
-            area[at] = is;
-        else if (area[at] != is)
-            found(f, at);
-    }
+// ---- What only kernels of users need, and results of which several are right
+#if HAS_PART(2)
+// Hides words or, once more, shows them.
+extern "C" __global__ void tt_hide(unsigned int *words, long long n, unsigned int key) {
+    GRID_STRIDE(i, n) words[i] ^= hidden(i, key);
+}
+
+// Leaves random bits in the shared memory of a multiprocessor.
+extern "C" __global__ void tt_soil(unsigned int words, unsigned int seed) {
+    extern __shared__ unsigned int soil[];
+    volatile unsigned int *at = soil;
+    for (unsigned int i = threadIdx.x; i < words; i += blockDim.x)
+        at[i] = mix(i, seed + blockIdx.x);
+}
+
+// The same words of each slot, as tt_fill does one.
+extern "C" __global__ void tt_fill_each(unsigned int *words, long long n, long long stride, long long n_slots,
+                                        unsigned int seed) {
+    for (long long s = blockIdx.y; s < n_slots; s += gridDim.y)
+        GRID_STRIDE(i, n) words[s * stride + i] = mix(i, seed);
 }
 
 // A hash of the bytes from `head` to before `tail` that the reference writes (`written` NULL: of all). It is a sum over
@@ -229,7 +228,7 @@ extern "C" __global__ void tt_survey(const unsigned char *area, const unsigned c
 #endif
 
 // ---- Numbers. Kernels that only move bits do not need these parts.
-#if HAS_PART(2) || HAS_PART(3)
+#if HAS_PART(3) || HAS_PART(4) || HAS_PART(5)
 
 // As tt__type of base/type.h.
 enum { BOOL = 1, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64, E4M3, E5M2 };
@@ -277,7 +276,7 @@ static __device__ bool close(double got, double want, double abs_tolerance, doub
 }
 #endif
 
-#if HAS_PART(2)
+#if HAS_PART(3)
 // Rounds towards zero, which is good enough for random data.
 static __device__ unsigned short float_to_half(float f) {
     const unsigned int bits = __float_as_uint(f), sign = bits >> 16 & 0x8000;
@@ -337,7 +336,7 @@ enum { UNIFORM, NORMAL, SORTED, PERMUTATION, MIXED, NEGATIVE };
 static __device__ double mixed(u64 i, unsigned int seed, int kind) {
     const u64 own = mix(i / 2, seed ^ 0x5bd1e995u) % 8 ? i : i / 2;
     const unsigned int bits = mix(own, seed);
-    const double size = (1 + (bits >> 9) * 0x1p-23 + mix(own, ~seed) * 0x1p-55) / (double)(1 << bits % 8);
+    const double size = (1 + (bits >> 9) * 0x1p-23 + mix(own, ~seed) * 0x1p-55) * (128 >> bits % 8) * 0x1p-7;
     return (bits >> 3 & 31 ? size : 2) * (kind == NEGATIVE || (bits >> 8 & 1 && bits >> 7 & 1) ? -1 : 1);
 }
 
@@ -360,7 +359,9 @@ extern "C" __global__ void tt_numbers(void *array, long long n, int type, int ki
         put_number(array, i, type, whole ? floor(v) : v);
     }
 }
+#endif
 
+#if HAS_PART(4)
 // Numbers from all over an array.
 extern "C" __global__ void tt_sample(const void *array, long long n, int type, double *out, long long n_out) {
     GRID_STRIDE(i, n_out) out[i] = number(array, ((u64)mix(i, 7) << 32 | mix(i, 8)) % (u64)n, type);
@@ -395,7 +396,7 @@ extern "C" __global__ void tt_telling(const void *array, long long n, int type, 
 }
 #endif
 
-#if HAS_PART(3)
+#if HAS_PART(5)
 static __device__ unsigned char shown_byte(const unsigned char *area, long long at, unsigned int key) {
     return (unsigned char)(area[at] ^ hidden(at / 4, key) >> 8 * (at % 4));
 }
@@ -409,7 +410,7 @@ static __device__ double shown_number(const unsigned char *area, long long at, i
 }
 
 // As tt_compare, for an array that starts `head` bytes after the start of its area. Its elements may differ by the
-// tolerance. All bytes around them must be equal.
+// tolerance. Their size is a power of two. All bytes around them must be equal.
 extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, long long n, long long head,
                                               long long count, int type, int size, double abs_tolerance,
                                               double rel_tolerance, unsigned int key, finding *f) {
@@ -420,15 +421,17 @@ extern "C" __global__ void tt_compare_numbers(const uint4 *a, const uint4 *b, lo
             continue;
 #pragma unroll 1
         for (long long byte = 16 * (long long)i; byte < 16 * (long long)i + 16; byte++) {
-            const long long element = (byte - head) / size;
-            const bool inside = byte >= head && element < count;
-            if (as[byte] == shown_byte(bs, byte, key) ||
-                (inside && close(number(as + head, element, type),
-                                 shown_number(bs, head + element * size, type, size, key), abs_tolerance,
-                                 rel_tolerance)))
+            if (as[byte] == shown_byte(bs, byte, key))
                 continue;
-            found(f, byte);
-            break;
+            const long long element = (byte - head) >> (__ffs(size) - 1);
+            const bool inside = byte >= head && element < count;
+            if (!inside || !close(number(as + head, element, type),
+                                  shown_number(bs, head + element * size, type, size, key), abs_tolerance,
+                                  rel_tolerance)) {
+                found(f, byte);
+                break;
+            }
+            byte = head + (element + 1) * size - 1; // to the next element
         }
     }
 }

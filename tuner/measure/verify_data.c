@@ -86,6 +86,12 @@ CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void
                                  1, 1, 256, 1, 1, 0, v->stream, args, NULL);
 }
 
+/* A kernel of which each thread ends with atomics on the same numbers, which wait for each other. */
+static CUresult add_up(const tt__verifier *v, CUfunction fn, int64_t n, void **args) {
+    enum { THREADS_MAX = 2048 * 256 }; /* enough for the memory's rate */
+    return tt__verify_launch(v, fn, n < THREADS_MAX ? n : THREADS_MAX, args);
+}
+
 CUresult tt__verify_fill(const tt__verifier *v, CUdeviceptr ptr, size_t bytes, unsigned seed, int inverted) {
     long long n = (long long)(bytes / 4);
     return tt__verify_launch(v, v->fill, n, (void *[]){&ptr, &n, &seed, &inverted});
@@ -149,10 +155,9 @@ static bool uses_numbers(const tt__workload *w) {
     return false;
 }
 
-enum { FIRST_OF_NUMBERS = 2 }; /* of the parts of verify.cu */
-
-int tt__verify_parts(const tt__workload *w) {
-    return uses_numbers(w) ? TT__CHECKER_PARTS : FIRST_OF_NUMBERS;
+int tt__verify_parts(const tt__problem *p, const tt__workload *w) {
+    enum { FIRST_OF_USERS = 2, FIRST_OF_NUMBERS = 3 }; /* of the parts of verify.cu */
+    return uses_numbers(w) ? TT__CHECKER_PARTS : tt__problem_is_users(p) ? FIRST_OF_NUMBERS : FIRST_OF_USERS;
 }
 
 void tt__verify_candidate(tt__candidate *out, int part) {
@@ -260,12 +265,10 @@ CUresult tt__verify_bits(tt__verifier *v, int i) {
     const tt__area *area = &v->areas[i];
     CUdeviceptr found = finding_of(v, i);
     long long head = (long long)area->head, tail = head + (long long)tt__array_bytes(a);
-    enum { WORDS_MAX = 2048 * 256 }; /* enough for the memory's rate, and fewer atomics */
     if (!tt__verify_has_bits(v, i))
         return CUDA_SUCCESS;
-    int64_t words = (tail - head) / 16 + 1;
-    return tt__verify_launch(v, v->bits, words < WORDS_MAX ? words : WORDS_MAX,
-                             (void *[]){(void *)&area->live, (void *)&area->written, &head, &tail, &found});
+    return add_up(v, v->bits, (tail - head) / 16 + 1,
+                  (void *[]){(void *)&area->live, (void *)&area->written, &head, &tail, &found});
 }
 
 CUresult tt__verify_area(tt__verifier *v, int i) {
@@ -303,11 +306,11 @@ tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
         const tt__area *area = &v->areas[i];
         CUdeviceptr kept[] = {area->before, area->reference, area->written};
         for (unsigned k = 0; k < 3; k++) {
-            long long n = (long long)(area->bytes / (k == 2 ? 8 : 1) / 4);
+            long long n = (long long)(area->bytes / (k == 2 ? 8 : 1) / 4), stride = 0, slots = 1;
             unsigned seed = 64 + 3 * (unsigned)i + k;
             if (kept[k])
-                TT_TRY(tt__cu_check(tt__verify_launch(v, v->sum, n, (void *[]){&kept[k], &n, &seed, &sum}),
-                                    "tt_sum"));
+                TT_TRY(tt__cu_check(
+                    add_up(v, v->sum, n, (void *[]){&kept[k], &n, &stride, &slots, &seed, &sum}), "tt_sum"));
         }
     }
     TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_sum"));
@@ -322,25 +325,24 @@ static tt_status open_kernels(tt__verifier *v, const void *const *cubins) {
         const char *name;
         int part; /* as in verify.cu */
     } fns[] = {{&v->fill, "tt_fill", 0},
-               {&v->check_fill, "tt_check_fill", 0},
                {&v->written, "tt_written", 0},
                {&v->poison, "tt_poison", 0},
-               {&v->compare, "tt_compare", 0},
                {&v->sum, "tt_sum", 0},
-               {&v->spread, "tt_spread", 0},
-               {&v->hide, "tt_hide", 0},
-               {&v->soil, "tt_soil", 0},
-               {&v->fill_each, "tt_fill_each", 0},
-               {&v->sum_each, "tt_sum_each", 0},
+               {&v->check_fill, "tt_check_fill", 1},
                {&v->guard, "tt_guard", 1},
-               {&v->survey, "tt_survey", 1},
-               {&v->bits, "tt_bits", 1},
-               {&v->numbers, "tt_numbers", 2},
-               {&v->sample, "tt_sample", 2},
-               {&v->telling, "tt_telling", 2},
-               {&v->squares, "tt_squares", 2},
-               {&v->compare_numbers, "tt_compare_numbers", 3}};
-    const int n_parts = tt__verify_parts(&v->work);
+               {&v->compare, "tt_compare", 1},
+               {&v->spread, "tt_spread", 1},
+               {&v->hide, "tt_hide", 2},
+               {&v->soil, "tt_soil", 2},
+               {&v->fill_each, "tt_fill_each", 2},
+               {&v->bits, "tt_bits", 2},
+               {&v->survey, "tt_survey", 2},
+               {&v->numbers, "tt_numbers", 3},
+               {&v->sample, "tt_sample", 4},
+               {&v->telling, "tt_telling", 4},
+               {&v->squares, "tt_squares", 4},
+               {&v->compare_numbers, "tt_compare_numbers", 5}};
+    const int n_parts = tt__verify_parts(&v->problem, &v->work);
     for (int i = 0; i < n_parts; i++)
         TT_TRY(
             tt__cu_check(v->cu->cuLibraryLoadData(&v->libraries[i], cubins[i], NULL, NULL, 0, NULL, NULL, 0),
@@ -665,8 +667,7 @@ static tt_status find_scales(tt__verifier *v) {
             continue;
         TT_TRY(find_outlier(v, i, &most));
         TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof total, v->stream), "cuMemsetD8Async"));
-        TT_TRY(tt__cu_check(tt__verify_launch(v, v->squares, n, (void *[]){&at, &n, &type, &most, &sum}),
-                            "tt_squares"));
+        TT_TRY(tt__cu_check(add_up(v, v->squares, n, (void *[]){&at, &n, &type, &most, &sum}), "tt_squares"));
         TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_squares"));
         TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(total, sum, sizeof total), "cuMemcpyDtoH"));
         double scale = total[1] > 0 ? a->scale_tolerance * sqrt(total[0] / total[1]) : 0;
@@ -717,7 +718,7 @@ static tt_status check_reference(tt__verifier *v) {
 static tt_status count_two(tt__verifier *v, CUfunction fn, int64_t n, void **args, uint64_t out[2]) {
     const size_t bytes = 2 * sizeof *out;
     TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(v->findings, 0, bytes, v->stream), "cuMemsetD8Async"));
-    TT_TRY(tt__cu_check(tt__verify_launch(v, fn, n, args), "looking at the reference"));
+    TT_TRY(tt__cu_check(add_up(v, fn, n, args), "looking at the reference"));
     TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "looking at the reference"));
     return tt__cu_check(v->cu->cuMemcpyDtoH(out, v->findings, bytes), "cuMemcpyDtoH");
 }

@@ -10,7 +10,7 @@
 #include "kernel/model/template.h"
 #include "kernel/space/space.h"
 
-enum { TT__CHECKER_PARTS = 4 }; /* of verify.cu */
+enum { TT__CHECKER_PARTS = 6 }; /* of verify.cu */
 
 /* An operand on the device. An area is [guard][array][guard], in whole 16-byte words. */
 typedef struct tt__area {
@@ -47,7 +47,7 @@ typedef struct tt__verifier {
     CUevent events[2]; /* around the launch of the kernel; the CPU stand-in knows them by their flag */
     CUlibrary libraries[TT__CHECKER_PARTS];
     CUfunction fill, check_fill, guard, numbers, squares, sample, written, survey, telling, poison, compare,
-        compare_numbers, spread, sum, fill_each, sum_each, hide, soil, bits;
+        compare_numbers, spread, sum, fill_each, hide, soil, bits;
     uint64_t kept; /* checksum of all data that runs are compared with */
     char
         notes[TT__REASON_MAX * 2]; /* what the results of the reference leave unchecked, a line each; or "" */
@@ -56,8 +56,8 @@ typedef struct tt__verifier {
 /* The verifier's own kernels (verify.cu). */
 extern const tt__builtin tt__checker[];
 extern const size_t tt__n_checker;
-/* How many of their parts a workload needs, from 0 on. */
-int tt__verify_parts(const tt__workload *w);
+/* How many of their parts a problem needs, from 0 on. The first trial waits for them. */
+int tt__verify_parts(const tt__problem *p, const tt__workload *w);
 /* The candidate to compile a part with. It has no template. */
 void tt__verify_candidate(tt__candidate *out, int part);
 

@@ -111,7 +111,7 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
                                &l->workers.gpu, p, t->operation->t->default_config));
         TT_TRY(tt__cubins_want(&l->cubins, &c, p, &task->reference));
     }
-    for (int i = 0; i < tt__verify_parts(&task->work); i++) {
+    for (int i = 0; i < tt__verify_parts(&task->problem, &task->work); i++) {
         tt__verify_candidate(&c, i);
         TT_TRY(tt__cubins_want(&l->cubins, &c, p, &task->checkers[i]));
     }
@@ -217,7 +217,7 @@ static tt_status await(tt__loop *l, const tt__cubin *cubin) {
 }
 
 static tt_status await_checkers(tt__loop *l, const tt__task *task) {
-    for (int i = 0; i < tt__verify_parts(&task->work); i++)
+    for (int i = 0; i < tt__verify_parts(&task->problem, &task->work); i++)
         TT_TRY(await(l, task->checkers[i]));
     return TT_OK;
 }

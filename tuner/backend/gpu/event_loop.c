@@ -192,7 +192,7 @@ bool tt__loop_find_work(tt__loop *l, size_t gpu) {
 /* Opens the arrays of a GPU's lane, if their kernels are there. */
 static tt_status open_arrays(tt__loop *l, size_t gpu) {
     const tt__task *task = task_of(l, gpu);
-    for (int i = 0; i < tt__verify_parts(&task->work); i++)
+    for (int i = 0; i < tt__verify_parts(&task->problem, &task->work); i++)
         if (task->checkers[i]->state != TT__CUBIN_READY)
             return TT_OK;
     if (task->reference && task->reference->state != TT__CUBIN_READY)
