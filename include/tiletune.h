@@ -402,8 +402,9 @@ typedef struct tt_tune_opts {
     int jobs;               /* compile processes; 0: one per CPU */
     int force;              /* 1: measure stored configurations again */
     double trial_timeout_s; /* a configuration that takes longer is killed. A reference of yours may take six
-                               times as long. 0: 10 s, or a quarter of the budget but at least 1 s */
-    double compile_timeout_s; /* as above, for a compiler. 0: 60 s, or half of the budget, at least 10 s */
+                               times as long. 0: 10 s, or a quarter of the largest part of the budget that
+                               a problem has, but at least 1 s */
+    double compile_timeout_s; /* as above, for a compiler. 0: 60 s, or half of that part, at least 10 s */
     const char *const *only;  /* if n_only > 0: only these kernels compete, by name */
     size_t n_only;
     const char *trace_path; /* a timeline of the run in Chrome's trace format; NULL: none */

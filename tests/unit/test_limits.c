@@ -67,11 +67,21 @@ static void test_time_limits(void **state) {
         double budget_s, asked_s, limit_s;
     } cases[] = {{0, 0, 10}, {1000, 0, 10}, {20, 0, 5}, {2, 0, 1}, {20, 8, 8}, {0, 8, 8}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tt_tune_opts opts = TT_INIT(tt_tune_opts);
-        opts.budget_s = cases[i].budget_s;
-        assert_true(tt__timeout_s(&opts, cases[i].asked_s, 10, 1, 0.25) == cases[i].limit_s);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_true(tt__timeout_s(cases[i].budget_s, cases[i].asked_s, 10, 1, 0.25) == cases[i].limit_s);
+}
+
+/* One that hangs must not use up what several problems have. */
+static void test_shares_of_a_budget(void **state) {
+    static const double worth[] = {1, 6, 1};
+    (void)state;
+    tt__tune_call call = {.n = 1};
+    assert_true(tt__most_of_budget_s(20, &call) == 20);
+    call.n = 4;
+    assert_true(tt__most_of_budget_s(20, &call) == 5);
+    call = (tt__tune_call){.n = 3, .worth = worth};
+    assert_true(tt__most_of_budget_s(20, &call) == 15);
+    assert_true(tt__most_of_budget_s(0, &call) == 0);
 }
 
 static void test_refuses(void **state) {
@@ -93,9 +103,8 @@ static void test_refuses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_efforts),
-        cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_time_limits),
+        cmocka_unit_test(test_efforts),     cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_time_limits), cmocka_unit_test(test_shares_of_a_budget),
         cmocka_unit_test(test_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -438,10 +438,20 @@ static tt_status tune_all(tuning *t) {
     return TT_OK;
 }
 
-double tt__timeout_s(const tt_tune_opts *opts, double asked_s, double usual_s, double least_s, double share) {
+double tt__most_of_budget_s(double budget_s, const tt__tune_call *call) {
+    double most = 0, sum = 0;
+    for (size_t i = 0; i < call->n; i++) {
+        const double worth = call->worth ? call->worth[i] : 1;
+        most = fmax(most, worth);
+        sum += worth;
+    }
+    return budget_s * most / sum;
+}
+
+double tt__timeout_s(double budget_s, double asked_s, double usual_s, double least_s, double share) {
     if (asked_s > 0)
         return asked_s;
-    return opts->budget_s > 0 ? fmin(usual_s, fmax(least_s, opts->budget_s * share)) : usual_s;
+    return budget_s > 0 ? fmin(usual_s, fmax(least_s, budget_s * share)) : usual_s;
 }
 
 /* A file of another tuner is about one problem and one kernel: those of the call, if there are no more. */
@@ -488,7 +498,7 @@ static tt_status open_backend(tuning *t) {
                                .fresh_data = s->call->strict,
                                .trial_timeout_s = s->trial_timeout_s,
                                .compile_timeout_s = s->compile_timeout_s,
-                               .needed_timeout_s = tt__timeout_s(opts, opts->compile_timeout_s, 60, 60, 0.5),
+                               .needed_timeout_s = tt__timeout_s(0, opts->compile_timeout_s, 60, 60, 0),
                                .store = s->store,
                                .trace = s->trace,
                                .expected = s->expected,
@@ -657,6 +667,7 @@ static tt_status tune_on(tt__devices *devices, tt_report **out, tt_ctx *ctx, con
     tt_status status = report ? TT_OK : tt__fail_memory(devices->n_kinds * call->n * sizeof *results);
     tuning t = {.ctx = ctx, .question = question, .report = report, .results = results};
     tt__session *s = &t.s;
+    const double budget_s = tt__most_of_budget_s(opts->budget_s / (double)devices->n_kinds, call);
     *s = (tt__session){.templates = call->templates,
                        .opts = opts,
                        .asks = question != NULL,
@@ -665,8 +676,8 @@ static tt_status tune_on(tt__devices *devices, tt_report **out, tt_ctx *ctx, con
                        .n_problems = call->n,
                        .started_s = started_s,
                        .end_s = opts->budget_s > 0 ? started_s + opts->budget_s : INFINITY,
-                       .trial_timeout_s = tt__timeout_s(opts, opts->trial_timeout_s, 10, 1, 0.25),
-                       .compile_timeout_s = tt__timeout_s(opts, opts->compile_timeout_s, 60, 10, 0.5),
+                       .trial_timeout_s = tt__timeout_s(budget_s, opts->trial_timeout_s, 10, 1, 0.25),
+                       .compile_timeout_s = tt__timeout_s(budget_s, opts->compile_timeout_s, 60, 10, 0.5),
                        .call = call};
     if (status == TT_OK && opts->strategy)
         status = tt__strategy_find(&s->strategy, opts->strategy);

@@ -20,9 +20,13 @@ tt_status tt__tune(tt_report **out, tt_ctx *ctx, const tt__tune_call *call, cons
  * to verify and measure with. */
 tt_status tt__tune_fits(const tt__template *t, const tt__gpu *gpu, const tt__problem *p);
 
-/* A time limit: as asked for, or the usual one. One configuration that hangs must not use up the budget, so
- * it has a share of that at most, but least_s. */
-double tt__timeout_s(const tt_tune_opts *opts, double asked_s, double usual_s, double least_s, double share);
+/* Of a budget (0: there is none), what the problem gets that is worth most; of the budget of one kind of GPU.
+ */
+double tt__most_of_budget_s(double budget_s, const tt__tune_call *call);
+
+/* A time limit: as asked for, or the usual one. One configuration that hangs must not use up its problem's
+ * budget, so it has a share of that at most, but least_s. */
+double tt__timeout_s(double budget_s, double asked_s, double usual_s, double least_s, double share);
 
 enum { TT__KINDS_MAX = 8 };
 
