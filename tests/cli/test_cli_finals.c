@@ -95,6 +95,10 @@ static void test_refused(void **state) {
     assert_code(&r, 2);
     assert_has(&r, r.err, "name problems");
     run_free(&r);
+    run_tune_faulty(&r, "", "finals --device replay:" TT_SOURCE_DIR "/tests/data/small.json --sizes 4096");
+    assert_code(&r, 2);
+    assert_has(&r, r.err, "name it with --db (\"tune merge NEW.db FILE\" makes one of a recording)");
+    run_free(&r);
 }
 
 int main(void) {

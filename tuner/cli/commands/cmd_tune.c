@@ -792,11 +792,14 @@ const tt__cli_command tt__cmd_tune = {
 
 static tt_status check_finals(const tt__cli_args *args) {
     TT_TRY(tt__cli_check_problems(args));
-    return args->replay && !names_problems(args)
-               ? tt__fail(TT_E_INVALID,
-                          "a replay has no device to look for in the store: name problems, as in "
-                          "--sizes 4096")
-               : TT_OK;
+    if (args->replay && !names_problems(args))
+        return tt__fail(TT_E_INVALID, "a replay has no device to look for in the store: name problems, as in "
+                                      "--sizes 4096");
+    if (args->replay && !args->db) /* it would run in a new store in memory */
+        return tt__fail(TT_E_INVALID,
+                        "finals are of trials in a store: name it with --db (\"tune merge NEW.db "
+                        "FILE\" makes one of a recording), or leave `finals` out");
+    return TT_OK;
 }
 
 static int run_finals(const tt__cli_args *args) {
