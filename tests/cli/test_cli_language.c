@@ -408,7 +408,7 @@ static void test_reference_default(void **state) {
     char line[256];
     run_result r;
     expect(0, "4 of 4 configurations tried, 2 failed", by_default, "");
-    expect(2, "`per configuration` belongs below a `reference`",
+    expect(2, "`per configuration` needs a kernel as reference",
            changed(by_default, "options   -w", "per configuration"), "");
     expect(2, "`reference default` stands alone: take it or the other `reference` away",
            changed(by_default, "options   -w", "reference first\n//@ block 1\n//@ grid 1\n//@ args y, x"),

@@ -86,7 +86,8 @@ static const struct {
     {6, "buffer x elem n in",
      "t.cu:6:14: found 'elem', expected a type: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 e4m3 "
      "e5m2"},
-    {6, "buffer x T in", "t.cu:6:16: x has no length in front of `in`, expected: buffer NAME TYPE LENGTH in|out|"},
+    {6, "buffer x T in",
+     "t.cu:6:16: x has no length in front of `in`, expected: buffer NAME TYPE LENGTH in|out|"},
     {6, "buffer f32 T n in", "t.cu:6:12: f32 is a type, choose another name"},
     {6, "buffer x T n in unifrom",
      "t.cu:6:21: found 'unifrom', expected random, uniform, normal, zeros, file, sorted, permutation, index "
@@ -277,6 +278,9 @@ static const struct {
      "t.cu:2:15: scale says `launch early`, and the code does not wait"},
     {18, "args y, x\n//@ reference default",
      "t.cu:19:15: `reference default` stands alone: take it or the other `reference` away"},
+    {15, "reference default\n//@ per configuration",
+     "t.cu:16:9: `per configuration` needs a kernel as reference, which gets the parameters: the one of "
+     "`reference default` is the same for all"},
     {19, "tolerance",
      "t.cu:19:5: `tolerance` stands alone, expected: tolerance [BUFFER] abs NUMBER rel NUMBER"},
     {19, "tolerance abs", "t.cu:19:18: found '', expected a number"},

@@ -236,6 +236,10 @@ static tt_status read_per(tt__reader *r, tt__slice rest) {
         return FAIL(r, rest.at, "found '%.*s', expected: per configuration", SHOW(rest));
     const tt__geometry_expr *first = r->t->own->asides[TT__REFERENCE].launches,
                             *data = r->t->own->asides[TT__DATA].launches;
+    if (r->t->own->by_default)
+        return FAIL(r, rest.at,
+                    "`per configuration` needs a kernel as reference, which gets the parameters: the one of "
+                    "`reference default` is the same for all");
     if (r->launch < first || r->launch >= first + TT__PASSES_MAX)
         return FAIL(r, rest.at, "`per configuration` belongs below a `reference`%s",
                     r->launch >= data && r->launch < data + TT__PASSES_MAX
