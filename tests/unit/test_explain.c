@@ -364,6 +364,19 @@ static void explain(const planted *p, void *user) {
     free(e);
 }
 
+/* The advice is what the author of a kernel can try: the annotation, with the most registers that help. */
+static void test_says_how_many_registers(void **state) {
+    (void)state;
+    tt__explain_facts f = {.cc = 90, .threads = 256, .regs = 168, .resident = 1, .occupancy = 0.125};
+    tt__str text = {0};
+    tt__say_registers(&text, &f);
+    assert_string_equal(
+        tt__str_text(&text),
+        "168 registers a thread leave room for 12 % of an SM's warps, too few to hide the wait for memory; "
+        "try //@ maxrregcount 128, with which 25 % fit, or have more loads in flight.");
+    tt__str_free(&text);
+}
+
 static void test_sentences(void **state) {
     (void)state;
     for_each(explain, NULL);
@@ -620,6 +633,7 @@ int main(void) {
         cmocka_unit_test(test_without_counters),
         cmocka_unit_test(test_graph),
         cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_says_how_many_registers),
         cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_noise),

@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+#include "kernel/model/template.h"
+#include "tuner/explain/occupancy.h"
+
 enum { SECTOR_BYTES = 32 };
 
 void tt__say_reads(tt__str *out, const tt__explain_facts *f) {
@@ -44,10 +47,13 @@ void tt__say_banks(tt__str *out, const tt__explain_facts *f) {
 }
 
 void tt__say_registers(tt__str *out, const tt__explain_facts *f) {
+    tt__block_needs needs = {f->threads, f->regs, f->shared_bytes};
+    while (needs.regs > TT__REGS_MIN && tt__resident_blocks(f->cc, &needs) <= f->resident)
+        needs.regs--;
     tt__str_addf(out,
                  "%d registers a thread leave room for %.0f %% of an SM's warps, too few to hide the wait "
-                 "for memory; use fewer registers, or have more loads in flight.",
-                 f->regs, 100 * f->occupancy);
+                 "for memory; try //@ maxrregcount %d, with which %.0f %% fit, or have more loads in flight.",
+                 f->regs, 100 * f->occupancy, needs.regs, 100 * tt__occupancy(f->cc, &needs));
 }
 
 void tt__say_shared(tt__str *out, const tt__explain_facts *f) {
@@ -61,7 +67,7 @@ void tt__say_spills(tt__str *out, const tt__explain_facts *f) {
     tt__str_addf(out, "Registers spill: each thread keeps %d bytes in local memory", f->counted.local_bytes);
     if (tt__facts_counted(f))
         tt__str_addf(out, ", which is %.0f %% of the L1 cache's traffic", 100 * tt__m_spilled(f));
-    tt__str_add(out, "; allow more registers, or keep fewer values.");
+    tt__str_add(out, "; allow more registers (maxrregcount, __launch_bounds__), or keep fewer values.");
 }
 
 void tt__say_arrays(tt__str *out, const tt__explain_facts *f) {
