@@ -27,10 +27,4 @@ tt_status tt__template_take_default(tt__template *t);
  * outlive it. TT_E_INVALID: it declares other variables, buffers or scalars. */
 tt_status tt__template_adopt(tt__template *t, const tt__template *of, const char *name);
 
-/* Appends a line for each parameter, variable, `let` and `derived` that nothing but its own line names, each
- * buffer that no kernel gets, each `data` kernel whose code has a parameter, and a kernel that takes a
- * pointer to pointers. A variable, a `let` and a `derived` count only where the file declares its operation.
- */
-tt_status tt__template_unused(tt__str *out, const tt__template *t);
-
 #endif

@@ -20,6 +20,7 @@
 #include "kernel/annotation/annotation.h"
 #include "kernel/annotation/include.h"
 #include "kernel/load/builtin.h"
+#include "kernel/load/code_check.h"
 #include "kernel/load/parse.h"
 #include "kernel/space/config.h"
 #include "kernel/space/operation.h"

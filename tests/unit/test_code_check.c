@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "kernel/load/code_check.h"
 #include "kernel/load/parse.h"
 
 static tt_status parse(const char *declared) {
