@@ -47,19 +47,15 @@ static void add_file(uint64_t *hash, const char *path) {
 }
 
 static uint64_t hash_of(const char *text, size_t text_bytes, const char *const *argv) {
-    static const char *const beside[] = {"hostcuda_env.h", "hostcuda_vectors.h"}; /* included by the shim */
+    static const char *const shim[] = {HOSTCUDA_SHIM_DIR "/hostcuda_shim.h",
+                                       HOSTCUDA_SHIM_DIR "/hostcuda_env.h",
+                                       HOSTCUDA_SHIM_DIR "/hostcuda_vectors.h"};
     uint64_t hash = 0xcbf29ce484222325u;
     add(&hash, text, text_bytes);
     for (size_t i = 0; argv[i]; i++)
         add(&hash, argv[i], strlen(argv[i]) + 1);
-    add_file(&hash, HOSTCUDA_SHIM_PATH);
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-        char path[4096];
-        const char *slash = strrchr(HOSTCUDA_SHIM_PATH, '/');
-        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - HOSTCUDA_SHIM_PATH), HOSTCUDA_SHIM_PATH,
-                 beside[i]);
-        add_file(&hash, path);
-    }
+    for (size_t i = 0; i < sizeof shim / sizeof *shim; i++)
+        add_file(&hash, shim[i]);
     return hash;
 }
 

@@ -24,9 +24,9 @@
 
 enum { ARGS_MAX = 256, RESULT_FD = 3 };
 
-/* Default libraries are left out: linking them costs more than compiling, and the process has them. */
-static const char flags[] = "-std=c++17 -O1 -w -fPIC -shared -nostdlib -fno-exceptions -fno-rtti "
-                            "-fno-strict-aliasing -fvisibility=hidden -fno-threadsafe-statics -pipe";
+/* Default libraries are left out: linking them costs more than compiling, and the process has them.
+ * meson.build has the other flags, because the precompiled shim needs the same ones. */
+static const char flags[] = HOSTCUDA_FLAGS " -w -shared -nostdlib -pipe";
 
 #define IS_UBSAN "__ubsan_handle_type_mismatch_v1_abort"
 
@@ -42,7 +42,7 @@ static const struct sanitizer {
 };
 
 /* A GPU refuses a misaligned access, where a CPU takes it: without UBSan the shim says so. */
-static const char *const alignment[] = {"-fsanitize=alignment", "-DHOSTCUDA_ALIGNMENT"};
+static const char alignment[] = HOSTCUDA_ALIGNMENT_FLAGS;
 
 static void add_words(const char **argv, size_t *n, char *words) {
     char *state = NULL;
@@ -90,7 +90,7 @@ bool hostcuda_compile(char **library, size_t *library_bytes, char **log, const c
     const char *argv[ARGS_MAX];
     size_t n = 0, log_bytes = 0;
     char result_path[32];
-    char *cxx = env_words("HOSTCUDA_CXX", DEFAULT_CXX), *fixed = strdup(flags);
+    char *cxx = env_words("HOSTCUDA_CXX", DEFAULT_CXX), *fixed = strdup(flags), *checks = strdup(alignment);
     char *more = env_words("HOSTCUDA_CXXFLAGS", "");
     const int fds[] = {memfd_create("source", MFD_CLOEXEC), memfd_create("log", MFD_CLOEXEC),
                        memfd_create("library", MFD_CLOEXEC)};
@@ -99,19 +99,18 @@ bool hostcuda_compile(char **library, size_t *library_bytes, char **log, const c
     add_words(argv, &n, cxx);
     add_words(argv, &n, fixed);
     bool plain = getenv("HOSTCUDA_PLAIN") != NULL;
-    for (size_t i = 0; i < sizeof alignment / sizeof *alignment && (plain || !dlsym(RTLD_DEFAULT, IS_UBSAN));
-         i++)
-        argv[n++] = alignment[i];
+    if (plain || !dlsym(RTLD_DEFAULT, IS_UBSAN))
+        add_words(argv, &n, checks);
     for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers && !plain; i++)
         if (dlsym(RTLD_DEFAULT, sanitizers[i].symbol))
             argv[n++] = sanitizers[i].flag;
-    argv[n++] = "-fno-sanitize-recover=all";
     add_words(argv, &n, more);
     for (size_t i = 0; i < n_defines && n < ARGS_MAX - 16; i++)
         argv[n++] = defines[i];
-    const char *const tail[] = {"-include", HOSTCUDA_SHIM_PATH, "-x",  "c++",
-                                "-",        "-Wl,--as-needed",  "-lm", "-lgcc",
-                                "-o",       result_path,        NULL};
+    const char *const tail[] = {"-iquote",  HOSTCUDA_SHIM_DIR, "-iquote", HOSTCUDA_SHIM_DIR,
+                                "-include", "hostcuda_shim.h", "-x",      "c++",
+                                "-",        "-Wl,--as-needed", "-lm",     "-lgcc",
+                                "-o",       result_path,       NULL};
     memcpy(&argv[n], tail, sizeof tail);
 
     hostcuda_cached cached = hostcuda_cache_open(text, text_bytes, argv);
@@ -119,6 +118,8 @@ bool hostcuda_compile(char **library, size_t *library_bytes, char **log, const c
     *log = NULL;
     if (ok)
         goto out;
+    /* GCC passes it by where it does not fit. The image is the same, and so its name in the cache. */
+    argv[n + 1] = HOSTCUDA_PRECOMPILED_DIR;
     ok = write(fds[0], text, text_bytes) == (ssize_t)text_bytes && lseek(fds[0], 0, SEEK_SET) == 0 &&
          run(argv, fds[0], fds[1], fds[2]);
     *library = read_all(fds[2], library_bytes);
@@ -132,6 +133,7 @@ out:
         close(fds[i]);
     free(cxx);
     free(fixed);
+    free(checks);
     free(more);
     return ok;
 }
