@@ -67,6 +67,9 @@ static const tensor tensors[] = {
      .dims = {9, 7, 33},
      .strides = {301, 43, 1},
      .strided = true},
+    /* tiles of long runs, the last of which is smaller */
+    {.rank = 4, .elem_size = 1, .perm = {1, 0, 3, 2}, .dims = {13, 6, 13, 48}},
+    {.rank = 4, .elem_size = 4, .perm = {1, 0, 3, 2}, .dims = {8, 9, 37, 6}},
     {.rank = 2, .elem_size = 2, .perm = {0, 1}, .dims = {9, 33}, .strides = {40, 1}, .strided = true},
     {.rank = 3, .elem_size = 4, .perm = {0, 2, 1}, .dims = {3, 9, 33}},
     {.rank = 3, .elem_size = 4, .perm = {0, 1, 2}, .dims = {3, 9, 33}},
