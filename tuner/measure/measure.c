@@ -715,11 +715,9 @@ void tt__variables_free(tt__variables *v, const tt__driver *cu) {
 
 /* Reads what `flush` writes. The L2 cache then holds nothing else, and nothing that memory lacks. */
 static CUresult wash(tt__bench_pool *pool) {
-    CUdeviceptr at = pool->base + pool->flush_at;
-    long long n = (long long)(pool->flush_bytes / sizeof(uint32_t));
-    unsigned seed = 1;
-    CUdeviceptr sum = pool->verifier->findings; /* it is cleared before it is used */
-    return tt__verify_launch(pool->verifier, pool->verifier->sum, n, (void *[]){&at, &n, &seed, &sum});
+    const long long n = (long long)(pool->flush_bytes / sizeof(uint32_t));
+    /* The sum is cleared before it is used. */
+    return tt__verify_add_words(pool->verifier, pool->base + pool->flush_at, n, 1, pool->verifier->findings);
 }
 
 tt_status tt__pool_launch(tt__bench_pool *pool, const tt__timed *thing, const tt__around *around) {

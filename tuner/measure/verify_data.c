@@ -299,6 +299,12 @@ tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, in
     return tt__cu_check(v->cu->cuMemcpyDtoH(found, v->findings, FINDINGS_BYTES), "cuMemcpyDtoH");
 }
 
+CUresult tt__verify_add_words(const tt__verifier *v, CUdeviceptr words, long long n, unsigned seed,
+                              CUdeviceptr sum) {
+    long long stride = 0, slots = 1;
+    return add_up(v, v->sum, n, (void *[]){&words, &n, &stride, &slots, &seed, &sum});
+}
+
 tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
     CUdeviceptr sum = v->findings;
     TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof *out, v->stream), "cuMemsetD8Async"));
@@ -306,11 +312,10 @@ tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
         const tt__area *area = &v->areas[i];
         CUdeviceptr kept[] = {area->before, area->reference, area->written};
         for (unsigned k = 0; k < 3; k++) {
-            long long n = (long long)(area->bytes / (k == 2 ? 8 : 1) / 4), stride = 0, slots = 1;
-            unsigned seed = 64 + 3 * (unsigned)i + k;
+            const long long n = (long long)(area->bytes / (k == 2 ? 8 : 1) / 4);
             if (kept[k])
-                TT_TRY(tt__cu_check(
-                    add_up(v, v->sum, n, (void *[]){&kept[k], &n, &stride, &slots, &seed, &sum}), "tt_sum"));
+                TT_TRY(tt__cu_check(tt__verify_add_words(v, kept[k], n, 64 + 3 * (unsigned)i + k, sum),
+                                    "tt_sum"));
         }
     }
     TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_sum"));

@@ -118,6 +118,9 @@ CUresult tt__verify_area(tt__verifier *v, int i);
 /* Clears the findings, queues `look` for each buffer, and waits for all queued work. */
 tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, int i),
                            tt__finding found[TT__OPERANDS_MAX], const char *what);
+/* Queues a reading of so many words, and adds their checksum to *sum. */
+CUresult tt__verify_add_words(const tt__verifier *v, CUdeviceptr words, long long n, unsigned seed,
+                              CUdeviceptr sum);
 /* Computes a checksum of all data that runs are compared with. */
 tt_status tt__verify_sum(tt__verifier *v, uint64_t *out);
 
