@@ -87,28 +87,6 @@ static void test_kernel(void **state) {
     run_free(&r);
 }
 
-/* A store of others is explained, and stays as it is. */
-static void test_a_store_that_cannot_be_written(void **state) {
-    (void)state;
-    char line[512], path[128], folder[128];
-    run_result r;
-    struct stat before, now;
-    snprintf(path, sizeof path, "%s", strstr(kernel, "--db ") + 5);
-    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
-    assert_int_equal(stat(path, &before), 0);
-    assert_true(chmod(path, 0400) == 0 && chmod(folder, 0500) == 0);
-    snprintf(line, sizeof line, "explain %s", kernel);
-    run_tune(&r, &(run_spec){.timeout_s = RUN_TUNE_TIMEOUT_S, .obeys_modes = true}, line);
-    assert_true(chmod(folder, 0700) == 0 && chmod(path, 0600) == 0);
-    assert_code(&r, 0);
-    assert_has(&r, r.out, "winner");
-    assert_has(&r, r.err, "tune: nothing of this is kept: ");
-    assert_has(&r, r.err, "cannot read and write the store: Permission denied");
-    run_free(&r);
-    assert_int_equal(stat(path, &now), 0);
-    assert_true(now.st_size == before.st_size && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
-}
-
 static void test_counters(void **state) {
     run_result r;
     (void)state;
@@ -228,6 +206,37 @@ static void test_interrupted(void **state) {
         assert_has(&r, r.err, "the same command starts over");
         run_free(&r);
     }
+}
+
+/* A store of others is explained, and stays as it is. */
+static void test_a_store_that_cannot_be_written(void **state) {
+    (void)state;
+    char line[512], path[128], folder[128];
+    bool done = false;
+    run_result r;
+    struct stat before, now;
+    snprintf(path, sizeof path, "%s", strstr(kernel, "--db ") + 5);
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    assert_int_equal(stat(path, &before), 0);
+    assert_true(chmod(path, 0400) == 0 && chmod(folder, 0500) == 0);
+    snprintf(line, sizeof line, "explain %s", kernel);
+    run_tune(&r, &(run_spec){.timeout_s = RUN_TUNE_TIMEOUT_S, .obeys_modes = true}, line);
+    assert_code(&r, 0);
+    assert_has(&r, r.out, "winner");
+    assert_has(&r, r.err, "tune: nothing of this is kept: ");
+    assert_has(&r, r.err, "cannot read and write the store: Permission denied");
+    run_free(&r);
+    run_tune(&r,
+             &(run_spec){
+                 .meanwhile = interrupt, .user = &done, .timeout_s = RUN_TUNE_TIMEOUT_S, .obeys_modes = true},
+             line);
+    assert_true(chmod(folder, 0700) == 0 && chmod(path, 0600) == 0);
+    assert_code(&r, 130);
+    assert_has(&r, r.err, "tune: interrupted; nothing of this is kept: ");
+    assert_null(strstr(r.err, "trials and winners are kept"));
+    run_free(&r);
+    assert_int_equal(stat(path, &now), 0);
+    assert_true(now.st_size == before.st_size && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
 }
 
 static void test_permutation(void **state) {
@@ -396,10 +405,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_untuned),
         cmocka_unit_test(test_kernel),
-        cmocka_unit_test(test_a_store_that_cannot_be_written), /* of the winner above, as the next */
-        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_counters), /* of the winner above, as the next ones */
         cmocka_unit_test(test_energy),
         cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_a_store_that_cannot_be_written),
         cmocka_unit_test(test_permutation),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_objective),

@@ -12,8 +12,7 @@
 #include "kernel/annotation/annotation.h"
 #include "kernel/annotation/words.h"
 
-/* ---- Is what annotations name in the code? --------------------------------------------------------------
- */
+/* ---- Is what annotations name in the code? ------------------------------------------------------------- */
 
 static size_t word_length(const char *at) {
     size_t n = 0;

@@ -366,13 +366,15 @@ static int run(const tt__cli_args *args) {
     if (status == TT_OK)
         status = tt__cli_running(&quiet, explain, &c);
     if (*c.unkept)
-        fprintf(stderr, "tune: nothing of this is kept: %s\n", c.unkept);
+        fprintf(stderr, "tune: %snothing of this is kept: %s\n",
+                status == TT_E_INTERRUPTED ? "interrupted; " : "", c.unkept);
     if ((status == TT_OK || status == TT_E_NO_WINNER) && !c.explained)
         status = fail_untuned(&c);
-    int code = status == TT_E_INTERRUPTED ? tt__cli_interrupted(args, false)
-               : status != TT_OK          ? tt__cli_fail(status)
-               : args->json               ? print_json(&c)
-                                          : print_text(&c);
+    int code = status == TT_E_INTERRUPTED && *c.unkept ? TT__EXIT_INTERRUPTED
+               : status == TT_E_INTERRUPTED            ? tt__cli_interrupted(args, false)
+               : status != TT_OK                       ? tt__cli_fail(status)
+               : args->json                            ? print_json(&c)
+                                                       : print_text(&c);
     tt_report_free(&c.report);
     free(c.e);
     return code;
