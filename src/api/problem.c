@@ -20,7 +20,7 @@
 
 /* The fields of a matrix in tt_problem. All but the last are variables, of the same names. */
 static const struct {
-    const char *name;
+    char name[16];
     size_t at;
     bool is_int; /* else int64_t */
 } fields[] = {
@@ -137,7 +137,7 @@ tt_status tt__matrix_problem(tt__problem *out, const tt_problem *in) {
              : p.rows == p.cols ? "transpose_in_place"
                                 : "transpose_rect_in_place");
     for (size_t i = 0; i < VARIABLES; i++) {
-        tt__copy(out->settings[i].name, TT__NAME_MAX, fields[i].name);
+        memcpy(out->settings[i].name, fields[i].name, sizeof fields[i].name);
         out->settings[i].number = field_of(&p, i);
     }
     out->moved_bytes = 2.0 * (double)p.rows * (double)p.cols * (double)p.batch * p.elem_size;
@@ -426,13 +426,15 @@ tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) 
 
 tt_status tt_best(tt_choice *out, tt_ctx *ctx, const tt_problem *problem) {
     tt__question q;
-    tt_choice choice = TT_INIT(tt_choice);
+    tt_choice choice;
     TT_TRY(tt__sized_check(out, "tt_choice"));
+    tt_status status = tt__question_of(&q, ctx, problem);
+    if (status == TT_OK)
+        status = tt__best(&choice, ctx, q.templates, &q.problem);
+    if (status != TT_OK)
+        choice = (tt_choice){0};
     tt__sized_out(out, &choice, sizeof choice);
-    TT_TRY(tt__question_of(&q, ctx, problem));
-    TT_TRY(tt__best(&choice, ctx, q.templates, &q.problem));
-    tt__sized_out(out, &choice, sizeof choice);
-    return TT_OK;
+    return status;
 }
 
 tt_status tt__no_kernel(void) {

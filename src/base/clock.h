@@ -12,6 +12,13 @@ static inline double tt__now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The same, some milliseconds late, and faster. */
+static inline double tt__roughly_now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 #define TT__UNIX_MS_MAX INT64_C(4102444800000) /* the year 2100 */
 
 /* Milliseconds since 1970, UTC, for records. Between 1 and TT__UNIX_MS_MAX even if the clock is wrong. */

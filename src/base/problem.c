@@ -35,22 +35,24 @@ bool tt__problem_is_of(const tt__problem *p, const char *op, const char *text) {
     return *p->op == *op && strcmp(p->op, op) == 0 && strcmp(p->text, text) == 0; /* most differ at once */
 }
 
-/* Names are skipped: the operation implies them. */
+/* Names are skipped: the operation implies them. Products do not wait for each other. */
 uint64_t tt__problem_hash(const tt__problem *p) {
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t h = (uint64_t)p->in_graph << 2 | (uint64_t)p->warm << 1 | (uint64_t)p->unverified;
     for (const char *at = p->op; *at; at++)
         h = (h ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
     for (int i = 0; i < 16 && p->text[i]; i++)
         h = (h ^ (unsigned char)p->text[i]) * UINT64_C(0x100000001b3);
-    for (int i = 0; i < p->n; i++)
-        h = ((h ^ (uint64_t)p->settings[i].number ^ (uint64_t)p->settings[i].type << 56) *
-             UINT64_C(0x9e3779b97f4a7c15)) ^
-            h >> 29;
+    for (int i = 0; i < p->n; i++) {
+        const uint64_t x = ((uint64_t)p->settings[i].number ^ (uint64_t)p->settings[i].type << 56) * odd;
+        h += (x ^ x >> 29) * (odd + 2 * (uint64_t)i);
+    }
     return h ^ h >> 32;
 }
 
-const tt__setting *tt__problem_setting_at(const tt__problem *p, size_t i, const char *name) {
-    bool there = i < (size_t)p->n && strcmp(p->settings[i].name, name) == 0;
+const tt__setting *tt__problem_setting_at(const tt__problem *p, size_t i,
+                                          const char name[static TT__NAME_MAX]) {
+    bool there = i < (size_t)p->n && tt__same_name(p->settings[i].name, name);
     return there ? &p->settings[i] : tt__problem_setting(p, name);
 }
 

@@ -29,7 +29,7 @@ static const int factors_2 = 7;                             /* 128 bytes are a l
 static const double unknown_loss = 0.3, unknown_default_loss = 0.1, unknown_weight = 0.02;
 
 static const double thousandths = 1000;
-enum { LOSS_MAX = 20000, ROW = 2 * TT__RULE_CHOICES_MAX };
+enum { LOSS_MAX = 20000, ROW = TT__RULE_CHOICES_MAX + 1 };
 
 /* ---- Choosing ------------------------------------------------------------------------------------------ */
 
@@ -63,7 +63,7 @@ static float factors_of(int64_t value, int elem_size) {
 }
 
 /* Columns of all points: the logarithm of the bytes, then for each axis that of its number and the factors of
- * 2 in its bytes. Rows follow them: a point's losses, and 1 for each that is known. */
+ * 2 in its bytes. Rows follow them: a point's losses, and a bit for each that is unknown. */
 tt_status tt__rule_finish(tt__tuning_rule *r) {
     const size_t n = r->n_points, n_columns = 1 + 2 * (size_t)r->n_axes;
     const int elem_size = tt__problem_elem_size(&r->group);
@@ -80,10 +80,12 @@ tt_status tt__rule_finish(tt__tuning_rule *r) {
             *(at += n) = factors_of(p->values[k], elem_size);
         }
         float *row = r->table + n * n_columns + i * ROW;
+        unsigned unknown = 0;
         for (int c = 0; c < TT__RULE_CHOICES_MAX; c++) {
             row[c] = isnan(p->losses[c]) ? 0 : p->losses[c];
-            row[TT__RULE_CHOICES_MAX + c] = !isnan(p->losses[c]);
+            unknown |= isnan(p->losses[c]) ? 1u << c : 0;
         }
+        row[TT__RULE_CHOICES_MAX] = (float)unknown;
     }
     return TT_OK;
 }
@@ -119,16 +121,20 @@ double tt__rule_expected(int choice, double sum, double weights) {
 
 /* Of the default and each configuration. */
 static void expect(double losses[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p) {
-    double sums[ROW] = {0}, weights[TT__RULE_POINTS_MAX];
+    double sums[ROW] = {0}, known[ROW] = {0}, weights[TT__RULE_POINTS_MAX];
     const float *row = r->table + r->n_points * (1 + 2 * (size_t)r->n_axes);
     tt__rule_point asked;
     tt__rule_point_of(&asked, r, p);
     tt__rule_weights(weights, r, &asked);
-    for (size_t i = 0; i < r->n_points; i++, row += ROW)
+    for (size_t i = 0; i < r->n_points; i++, row += ROW) {
+        const unsigned unknown = (unsigned)row[TT__RULE_CHOICES_MAX];
         for (int k = 0; k < ROW; k++)
             sums[k] += weights[i] * (double)row[k];
+        for (int k = 0; k < ROW; k++)
+            known[k] += unknown && unknown >> k & 1 ? 0 : weights[i];
+    }
     for (int c = 0; c <= r->n_configs; c++)
-        losses[c] = tt__rule_expected(c, sums[c], sums[TT__RULE_CHOICES_MAX + c]);
+        losses[c] = tt__rule_expected(c, sums[c], known[c]);
 }
 
 double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice) {
@@ -343,6 +349,8 @@ void tt__rule_free(tt__tuning_rule **r) {
     if (*r) {
         free((*r)->points);
         free((*r)->table);
+        for (size_t i = 0; i < TT__COUNT((*r)->kept); i++)
+            free((*r)->kept[i]);
     }
     free(*r);
     *r = NULL;

@@ -11,12 +11,15 @@
 #ifndef TT_BASE_RULE_H
 #define TT_BASE_RULE_H
 
+#include <stdatomic.h>
+
 #include "base/problem.h"
 
 enum {
     TT__RULE_CONFIGS_MAX = 8,
     TT__RULE_POINTS_MAX = 256,
-    TT__RULE_DEFAULT = 0, /* in an order, and of the losses: what the library does without a rule */
+    TT__RULE_DEFAULTS_MAX = 16, /* of which a rule keeps something */
+    TT__RULE_DEFAULT = 0,       /* in an order, and of the losses: what the library does without a rule */
     TT__RULE_CHOICES_MAX = TT__RULE_CONFIGS_MAX + 1,
 };
 
@@ -47,6 +50,9 @@ typedef struct tt__tuning_rule {
     tt__rule_config configs[TT__RULE_CONFIGS_MAX];
     tt__rule_point *points; /* owned */
     float *table;           /* owned: what choosing reads of the points (tt__rule_finish) */
+    /* Of each configuration, then of defaults, what a look-up keeps for the next one: a block of malloc, or
+     * NULL; owned. */
+    _Atomic(void *) kept[TT__RULE_CONFIGS_MAX + TT__RULE_DEFAULTS_MAX];
 } tt__tuning_rule;
 
 /* Reads a text into a new rule. TT_E_INVALID names the line. */

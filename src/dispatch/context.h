@@ -28,7 +28,9 @@ struct tt_ctx {
     pthread_mutex_t making; /* held while a plan is made for the plan cache, one at a time */
     /* held while a problem is tuned on first use, one at a time; nothing else waits for it */
     pthread_mutex_t tuning;
-    tt__template_set templates;      /* immutable */
+    tt__template_set templates; /* immutable */
+    _Atomic(const tt__template *)
+        asked; /* one of them, which solves the problem that was looked up last; or NULL */
     char gpu_name[TT__GPU_TEXT_MAX]; /* from tt_open_opts; "": the GPU of the current CUDA context */
     bool read_only;
     char unkept[512]; /* why nothing is kept: there is no default store, so that this one is in memory, or the

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dispatch/snapshot.h"
@@ -344,12 +345,57 @@ static tt_status try_anything(query *q, bool *done) {
     return try_near(q, true, false, done);
 }
 
+/* ---- What a rule keeps --------------------------------------------------------------------------------- */
+
+/* A bit for each variable whose value all problems of the rule share. */
+static uint64_t shared_variables(const tt__tuning_rule *r, const tt__operation *op) {
+    uint64_t given = 0;
+    for (size_t i = 0; i < op->n_variables; i++)
+        given |= (uint64_t)(tt__problem_setting(&r->group, op->variables[i].name) != NULL) << i;
+    return given;
+}
+
+/* A template's configuration (of this hash; NULL: its default), prepared when the rule is first asked for it.
+ * NULL: it cannot be, and is tried as others. A plan needs its launch, and a user's kernel may be gone before
+ * the rule. */
+static const tt__prepared *prepare(const query *q, const tt__tuning_rule *r, int place, const char *kernel,
+                                   const char *hash, const char *config) {
+    _Atomic(void *) *kept = (_Atomic(void *) *)&r->kept[place]; /* the only member that changes */
+    tt__prepared *new;
+    if (q->candidate || q->templates != &q->ctx->templates || tt__problem_is_users(q->problem))
+        return NULL;
+    void *known = atomic_load_explicit(kept, memory_order_acquire);
+    if (known)
+        return known;
+    const tt__template *t = tt__template_set_find(q->templates, kernel);
+    if (!t || !tt__template_does(t, q->problem) || tt__template_read(&t) != TT_OK || t->operation != q->op ||
+        (hash && strcmp(t->hash, hash) != 0) ||
+        tt__space_prepare(&new, t, q->gpu, q->problem, &q->facts, shared_variables(r, q->op),
+                          config ? config : t->default_config) != TT_OK)
+        return NULL;
+    if (atomic_compare_exchange_strong(kept, &known, new))
+        return new;
+    free(new);
+    return known;
+}
+
+/* False: it was prepared for another GPU. */
+static bool try_prepared(const query *q, const tt__prepared *ready, tt__candidate *out, tt_status *status,
+                         bool *yes) {
+    if (!tt__prepared_try(yes, status, ready, q->gpu, q->problem, &q->facts))
+        return false;
+    if (*yes)
+        tt__copy(out->config, sizeof out->config, tt__prepared_config(&out->t, ready));
+    return true;
+}
+
 /* ---- The defaults -------------------------------------------------------------------------------------- */
 
 /* Says how to tune this problem. */
 static tt_status advise(const query *q) {
     const tt__problem *p = q->problem;
-    tt__str text = {0};
+    tt__str text = {.text = malloc(sizeof q->choice->why)}; /* most texts fit */
+    text.cap = text.text ? sizeof q->choice->why : 0;
     tt__str_add(&text, "nothing was tuned for this: run \"tune ");
     tt__str_add(&text, *p->text ? "--kernel " : "--op ");
     tt__str_add_word(&text, *p->text ? q->templates->items[0]->path : p->op);
@@ -405,7 +451,11 @@ static tt_status try_sized_by_args(query *q, bool *done) {
     char name[TT__NAME_MAX];
     const char *at = NULL;
     const bool better = q->op->macros && is_known_outside(q);
-    while (q->op->macros && !better && !*done && tt__operation_prefers(name, q->op, &at)) {
+    int legal = 0;
+    /* A launch needs the tile, too. */
+    const bool is_known =
+        q->op->macros && !better && !q->candidate && tt__permute_template(&legal, &q->facts);
+    for (int i = 0; q->op->macros && !better && !*done && tt__operation_prefers(name, q->op, &at); i++) {
         const tt__template *t = tt__template_set_find(q->templates, name);
         tt__candidate best; /* large, so not set to zeros */
         tt__trial trial;
@@ -416,7 +466,12 @@ static tt_status try_sized_by_args(query *q, bool *done) {
         TT_TRY(tt__template_read(&t));
         if (!t->sized_by_args)
             break;
-        TT_TRY(try_default(q, t, &best));
+        if (is_known && i == legal) {
+            best.t = t;
+            tt__copy(best.config, sizeof best.config, t->default_config);
+        } else if (!is_known) {
+            TT_TRY(try_default(q, t, &best));
+        }
         if (!best.t)
             continue;
         TT_TRY(was_wrong(q, t, best.config, &trial, &wrong));
@@ -427,12 +482,21 @@ static tt_status try_sized_by_args(query *q, bool *done) {
     return TT_OK;
 }
 
-/* The first legal default: of the templates that the operation prefers, in that order, then of others. */
-static tt_status find_default(const query *q, tt__candidate *best) {
+/* The first legal default: of the templates that the operation prefers, in that order, then of others. A rule
+ * (or NULL) keeps what it knows of the former. */
+static tt_status find_default(const query *q, const tt__tuning_rule *r, tt__candidate *best) {
     const tt__template_set *set = q->templates;
     char name[TT__NAME_MAX];
     const char *at = NULL;
-    while (!best->t && tt__operation_prefers(name, q->op, &at)) {
+    for (int i = 0; !best->t && tt__operation_prefers(name, q->op, &at); i++) {
+        const tt__prepared *ready =
+            r && i < TT__RULE_DEFAULTS_MAX ? prepare(q, r, TT__RULE_CONFIGS_MAX + i, name, NULL, NULL) : NULL;
+        tt_status status;
+        bool yes;
+        if (ready && try_prepared(q, ready, best, &status, &yes)) {
+            TT_TRY(status);
+            continue;
+        }
         const tt__template *t = tt__template_set_find(set, name);
         if (t)
             TT_TRY(try_default(q, t, best));
@@ -447,7 +511,7 @@ tt_status tt__ladder_default(tt__candidate *out, const tt__template_set *templat
     query q = {.gpu = gpu, .problem = p, .asked = p, .op = op, .templates = templates};
     out->t = NULL;
     TT_TRY(tt__facts_of(&q.facts, op, gpu, p));
-    return find_default(&q, out);
+    return find_default(&q, NULL, out);
 }
 
 /* If no default is legal, because they all need more alignment, the first legal configuration. */
@@ -470,7 +534,7 @@ static tt_status find_any(const query *q, tt__candidate *best) {
 static tt_status fall_back(const query *q) {
     tt__candidate best = {0};
     char problem[TT__PROBLEM_TEXT_MAX];
-    TT_TRY(find_default(q, &best));
+    TT_TRY(find_default(q, NULL, &best));
     if (!best.t)
         TT_TRY(find_any(q, &best));
     if (!best.t)
@@ -512,11 +576,11 @@ static void measured_problem(tt__problem *out, const query *q, const tt__tuning_
 /* The rule's choice, which may be the default. */
 static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__candidate *out, bool *yes) {
     tt__trial trial;
-    bool wrong;
+    bool wrong = false;
     *yes = false;
     if (choice == TT__RULE_DEFAULT) {
         out->t = NULL;
-        TT_TRY(find_default(q, out));
+        TT_TRY(find_default(q, r, out));
         if (!out->t)
             return TT_OK;
         TT_TRY(was_wrong(q, out->t, out->config, &trial, &wrong));
@@ -525,6 +589,14 @@ static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__
     }
     tt__winner w; /* of which a configuration is known, and for a user's kernel the problem */
     const tt__rule_config *c = &r->configs[choice - 1];
+    const tt__prepared *ready = prepare(q, r, choice - 1, c->kernel, c->hash, c->config);
+    tt_status status;
+    if (ready && try_prepared(q, ready, out, &status, yes)) {
+        TT_TRY(status);
+        status = *yes ? was_wrong(q, out->t, out->config, &trial, &wrong) : TT_OK;
+        *yes = *yes && !wrong;
+        return status == TT_E_DB ? TT_OK : status; /* as in `legal` */
+    }
     tt__copy(w.kernel, sizeof w.kernel, c->kernel);
     tt__copy(w.hash, sizeof w.hash, c->hash);
     tt__copy(w.config, sizeof w.config, c->config);
@@ -656,10 +728,15 @@ static tt_status climb(query *q, bool *done) {
 
 /* Fills in what follows from the problem, and lets `ask` answer. */
 static tt_status answer_with(tt_status (*ask)(query *q, bool *done), bool *done, query *q) {
-    const tt__template *t = tt__template_set_for(q->templates, q->problem);
-    if (!t)
-        return tt__fail(TT_E_UNSUPPORTED, "there is no template for the operation %s", q->problem->op);
-    TT_TRY(tt__template_read(&t));
+    const bool is_usual = q->templates == &q->ctx->templates;
+    const tt__template *t = is_usual ? atomic_load_explicit(&q->ctx->asked, memory_order_acquire) : NULL;
+    if (!t || !tt__template_does(t, q->problem)) {
+        if (!(t = tt__template_set_for(q->templates, q->problem)))
+            return tt__fail(TT_E_UNSUPPORTED, "there is no template for the operation %s", q->problem->op);
+        TT_TRY(tt__template_read(&t));
+        if (is_usual)
+            atomic_store_explicit(&q->ctx->asked, t, memory_order_release);
+    }
     q->asked = q->problem;
     q->op = t->operation;
     q->known = tt__knowledge_now(q->ctx);

@@ -62,6 +62,7 @@ typedef struct known_rule {
     tt__tuning_rule *rule;
     uint32_t gpu;
     uint8_t layer;
+    int elem_size; /* of all its problems; 0: of several */
 } known_rule;
 
 struct tt__snapshot {
@@ -88,12 +89,13 @@ typedef struct note {
 struct tt__knowledge {
     pthread_mutex_t lock; /* of all that follows; held for moments only */
     tt__snapshot *now;
-    uint64_t number;     /* of what the stores have; grows with each change that was seen */
-    double due_s;        /* when to look at the stores' versions again */
-    int64_t versions[2]; /* of the user's and the system's store */
-    bool named;          /* `gpu` is the one that tt_open named */
+    _Atomic uint64_t number; /* of what the stores have; grows with each change that was seen */
+    _Atomic double due_s;    /* when to look at the stores' versions again */
+    int64_t versions[2];     /* of the user's and the system's store */
+    bool named;              /* `gpu` is the one that tt_open named */
     tt__gpu gpu;
     pthread_mutex_t noting; /* only tried */
+    uint64_t asked[NOTES];  /* a problem's hash: what is asked for once is not noted */
     note *notes;
 };
 
@@ -128,7 +130,7 @@ static void *room(void *array, size_t n, size_t more, size_t size) {
     return realloc(array, cap * size);
 }
 
-/* Makes room for `more` items behind the n of an array; they double, so the capacity need not be stored. */
+/* Makes room for `more` items behind the n of an array. They double, so no capacity is stored. */
 #define ROOM(array, n, more)                                                                                 \
     do {                                                                                                     \
         void *moved = room(array, n, more, sizeof *(array));                                                 \
@@ -369,7 +371,8 @@ static tt_status keep_rule(reading *r, uint32_t gpu, const char *text) {
     ROOM(k->rules, k->n_rules, 1);
     k->rules[k->n_rules] = (known_rule){.gpu = gpu, .layer = (uint8_t)r->layer};
     TT_TRY(tt__rule_read(&k->rules[k->n_rules].rule, text));
-    k->n_rules++;
+    const tt__problem *group = &k->rules[k->n_rules].rule->group;
+    k->rules[k->n_rules++].elem_size = (int)tt__problem_number(group, "elem_size", 0);
     return TT_OK;
 }
 
@@ -552,7 +555,7 @@ static bool read_versions(tt_ctx *ctx, int64_t out[2]) {
 static void look_again(tt_ctx *ctx, bool changed) {
     tt__knowledge *all = ctx->knowledge;
     const double began_s = tt__now_s();
-    tt__snapshot *new = NULL, *old = NULL;
+    tt__snapshot *new = NULL;
     int64_t versions[2];
     const bool readable = read_versions(ctx, versions);
     pthread_mutex_lock(&all->lock);
@@ -571,30 +574,24 @@ static void look_again(tt_ctx *ctx, bool changed) {
     if (took_s > look_again_s * reading_share)
         all->due_s = began_s + took_s / reading_share;
     if (new) {
-        old = all->now;
+        drop(all->now);
         all->now = new;
-        drop(old);
     }
     pthread_mutex_unlock(&all->lock);
 }
 
-static const tt__snapshot *use_now(tt__knowledge *all, bool *due) {
+static const tt__snapshot *use_now(tt__knowledge *all) {
     pthread_mutex_lock(&all->lock);
     tt__snapshot *k = all->now;
     if (k)
         k->users++;
-    if (due)
-        *due = tt__now_s() >= all->due_s;
     pthread_mutex_unlock(&all->lock);
     return k;
 }
 
 /* A thread that holds ctx->lock reads the store, or looks again already. */
 static void refresh(tt_ctx *ctx) {
-    pthread_mutex_lock(&ctx->knowledge->lock);
-    const bool due = tt__now_s() >= ctx->knowledge->due_s;
-    pthread_mutex_unlock(&ctx->knowledge->lock);
-    if (!due || pthread_mutex_trylock(&ctx->lock) != 0)
+    if (tt__roughly_now_s() < ctx->knowledge->due_s || pthread_mutex_trylock(&ctx->lock) != 0)
         return;
     look_again(ctx, false);
     pthread_mutex_unlock(&ctx->lock);
@@ -602,7 +599,7 @@ static void refresh(tt_ctx *ctx) {
 
 const tt__snapshot *tt__knowledge_now(tt_ctx *ctx) {
     refresh(ctx);
-    return use_now(ctx->knowledge, NULL);
+    return use_now(ctx->knowledge);
 }
 
 tt_status tt__knowledge_read(const tt__snapshot **out, tt_ctx *ctx) {
@@ -611,7 +608,7 @@ tt_status tt__knowledge_read(const tt__snapshot **out, tt_ctx *ctx) {
     if ((*out = tt__knowledge_now(ctx)))
         return TT_OK;
     pthread_mutex_lock(&ctx->lock);
-    if (!(*out = use_now(all, NULL))) { /* or another thread has just read it */
+    if (!(*out = use_now(all))) { /* or another thread has just read it */
         tt__snapshot *new;
         status = read_all(&new, ctx);
         pthread_mutex_lock(&all->lock);
@@ -661,18 +658,16 @@ tt_status tt__knowledge_gpu(tt_ctx *ctx, tt__gpu *gpu) {
 bool tt__knowledge_noted(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, tt_choice *out,
                          uint64_t *number) {
     tt__knowledge *all = ctx->knowledge;
-    bool found = false;
     refresh(ctx);
-    pthread_mutex_lock(&all->lock);
     *number = all->number;
-    pthread_mutex_unlock(&all->lock);
     if (pthread_mutex_trylock(&all->noting) != 0)
         return false;
-    const note *n = all->notes ? &all->notes[tt__problem_hash(p) % NOTES] : NULL;
-    if (n && n->number == *number && tt__problem_same(&n->problem, p) && tt__same_gpu(&n->gpu, gpu)) {
+    const uint64_t hash = tt__problem_hash(p), at = hash % NOTES;
+    const note *n = all->notes && all->asked[at] == hash ? &all->notes[at] : NULL;
+    const bool found =
+        n && n->number == *number && tt__problem_same(&n->problem, p) && tt__same_gpu(&n->gpu, gpu);
+    if (found)
         *out = n->choice;
-        found = true;
-    }
     pthread_mutex_unlock(&all->noting);
     return found;
 }
@@ -682,10 +677,13 @@ void tt__knowledge_note(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, c
     tt__knowledge *all = ctx->knowledge;
     if (pthread_mutex_trylock(&all->noting) != 0)
         return;
-    if (!all->notes)
+    const uint64_t hash = tt__problem_hash(p), at = hash % NOTES;
+    const bool again = all->asked[at] == hash;
+    all->asked[at] = hash;
+    if (again && !all->notes)
         all->notes = calloc(NOTES, sizeof *all->notes);
-    note *n = all->notes ? &all->notes[tt__problem_hash(p) % NOTES] : NULL;
-    if (n) {
+    if (again && all->notes) {
+        note *n = &all->notes[at];
         n->number = number;
         n->gpu = *gpu;
         memcpy(&n->problem, p, offsetof(tt__problem, settings) + (size_t)p->n * sizeof *p->settings);
@@ -736,10 +734,12 @@ bool tt__snapshot_winner(const tt__snapshot *k, tt__layer layer, const tt__gpu *
 
 const tt__tuning_rule *tt__snapshot_rule(tt__layer *layer, const char **of, const tt__snapshot *k,
                                          const tt__gpu *gpu, bool another, const tt__problem *p) {
+    const int elem_size = tt__problem_elem_size(p);
     for (size_t i = 0; i < k->n_rules; i++) { /* in the order of layers */
         const known_rule *rule = &k->rules[i];
         const tt__gpu *there = &k->gpus[rule->gpu];
-        if (tt__rule_is_for(rule->rule, p) && there->cc == gpu->cc && tt__same_gpu(there, gpu) != another) {
+        if ((!rule->elem_size || rule->elem_size == elem_size) && tt__rule_is_for(rule->rule, p) &&
+            there->cc == gpu->cc && tt__same_gpu(there, gpu) != another) {
             *layer = (tt__layer)rule->layer;
             *of = there->name;
             return rule->rule;

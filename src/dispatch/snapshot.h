@@ -35,7 +35,8 @@ tt_status tt__knowledge_gpu(tt_ctx *ctx, tt__gpu *gpu);
 /* *number is that of the knowledge, for tt__knowledge_note. False: nothing is noted. */
 bool tt__knowledge_noted(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, tt_choice *out,
                          uint64_t *number);
-/* May replace another answer. Does nothing if memory is short. */
+/* The second time that a problem is asked for, since most are asked for once. May replace another answer.
+ * Does nothing if memory is short. */
 void tt__knowledge_note(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt_choice *choice,
                         uint64_t number);
 

@@ -412,6 +412,8 @@ static void answers_are_noted(void **state) {
     strcpy(said.kernel, "k");
     assert_false(tt__knowledge_noted(a.ctx, &here, &p, &c, &number));
     tt__knowledge_note(a.ctx, &here, &p, &said, number);
+    assert_false(tt__knowledge_noted(a.ctx, &here, &p, &c, &number)); /* only asked for once */
+    tt__knowledge_note(a.ctx, &here, &p, &said, number);
     assert_true(tt__knowledge_noted(a.ctx, &here, &p, &c, &number));
     assert_string_equal(c.kernel, "k");
     assert_false(tt__knowledge_noted(a.ctx, &other, &p, &c, &number));

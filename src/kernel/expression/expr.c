@@ -304,6 +304,61 @@ tt__value tt__expr_value(tt__inputs *in, const tt__expr *e) {
     return e->code ? evaluate(e->code, 0, in) : tt__value_null();
 }
 
+/* ---- What is certain ----------------------------------------------------------------------------------- */
+
+static bool is_certain(const code *c, size_t at, tt__inputs *in, uint64_t given);
+
+static bool are_certain(const code *c, size_t at, tt__inputs *in, uint64_t given) {
+    bool all = true;
+    for (; at && all; at = c->nodes[at].next)
+        all = is_certain(c, at, in, given);
+    return all;
+}
+
+/* One operand of AND or OR may decide alone. */
+static bool decides(const code *c, size_t at, tt__inputs *in, uint64_t given, bool truth) {
+    if (!is_certain(c, at, in, given))
+        return false;
+    const tt__value v = evaluate(c, at, in);
+    return !is_null(v) && tt__value_holds(v) == truth;
+}
+
+/* Only the first condition that holds counts, and what follows it. */
+static bool is_certain_case(const code *c, size_t at, tt__inputs *in, uint64_t given) {
+    for (; at && c->nodes[at].next; at = c->nodes[c->nodes[at].next].next) {
+        if (!is_certain(c, at, in, given))
+            return false;
+        if (tt__value_holds(evaluate(c, at, in)))
+            return is_certain(c, c->nodes[at].next, in, given);
+    }
+    return !at || is_certain(c, at, in, given);
+}
+
+static bool is_certain(const code *c, size_t at, tt__inputs *in, uint64_t given) {
+    const node *n = &c->nodes[at];
+    const kind k = (kind)n->kind;
+    if (k == VARIABLE || k == TYPE)
+        return given >> n->place & 1;
+    if (k == FACT || k == TIME)
+        return k == FACT && n->place >= TT__FACT_MAX_THREADS;
+    if (k == LET)
+        return tt__expr_is_certain(in, &in->t->derived[n->place].value, given);
+    if (k == CASE)
+        return is_certain_case(c, n->first, in, given);
+    if ((k == AND || k == OR) &&
+        (decides(c, n->first, in, given, k == OR) || decides(c, c->nodes[n->first].next, in, given, k == OR)))
+        return true;
+    return !(k == CALL && tt__functions[n->place].of_problem) && are_certain(c, n->first, in, given);
+}
+
+bool tt__expr_is_certain(tt__inputs *in, const tt__expr *e, uint64_t given) {
+    return !e->code || is_certain(e->code, 0, in, given);
+}
+
+bool tt__expr_is_number(const tt__expr *e) {
+    return e->code && e->code->nodes[0].kind == VARIABLE;
+}
+
 /* ---- Walking through combinations ---------------------------------------------------------------------- */
 
 typedef struct walk {

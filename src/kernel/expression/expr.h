@@ -30,6 +30,12 @@ void tt__inputs_start(tt__inputs *in, const tt__template *t, const tt__facts *fa
 /* The value of a compiled expression; NULL if it has no text. */
 tt__value tt__expr_value(tt__inputs *in, const tt__expr *e);
 
+/* Is the value that of `in` for all problems on its GPU that have the same value in each `given` variable (a
+ * bit for each)? */
+bool tt__expr_is_certain(tt__inputs *in, const tt__expr *e, uint64_t given);
+/* Is it the name of a number of the problem, and so always an integer? */
+bool tt__expr_is_number(const tt__expr *e);
+
 /* A walk evaluates no more expressions than this: some seconds. */
 enum { TT__EVALUATIONS_MAX = 1 << 25 };
 /* Calls `fn` for each combination of the values of these parameters (a bit for each), the first changing

@@ -67,6 +67,16 @@ static void begin_tile(tiling *t) {
     t->write_cut = -1;
 }
 
+/* As permute_chunk; `unit` is a power of two. Most dimensions fit, or have one element of a tile. */
+static int chunk_of(int64_t dim, int64_t limit, int unit) {
+    if (dim <= limit)
+        return (int)dim;
+    if (limit <= 1)
+        return 1;
+    const int64_t chunks = (dim + limit - 1) / limit, chunk = (dim + chunks - 1) / chunks, part = unit - 1;
+    return (int)((dim | limit) & part ? chunk : (chunk + part) & ~part);
+}
+
 /* Dimensions of the source, as long as they are dense, until they make so many bytes. `apart`: and until one
  * that the tile has already. */
 static void add_rows(tiling *t, int bytes, bool apart) {
@@ -76,7 +86,7 @@ static void add_rows(tiling *t, int bytes, bool apart) {
         if (t->s.stride[k] != dense || (apart && t->size[k] > 1))
             break;
         t->row_most = i + 1;
-        const int size = permute_chunk(t->s.dim[k], bytes / run, 16 / t->s.elem_size);
+        const int size = chunk_of(t->s.dim[k], bytes / run, 16 / t->s.elem_size);
         if (size > t->size[k])
             t->size[k] = size;
         run *= t->size[k];
@@ -92,11 +102,10 @@ static void add_rows(tiling *t, int bytes, bool apart) {
 static void add_runs(tiling *t, int bytes, int end) {
     int64_t run = t->s.elem_size;
     for (int k = 0; k < end; k++) {
-        int unit = 16; /* so many make whole vectors of 16 bytes */
-        while (unit > 1 && (run & (16 / unit * 2 - 1)) == 0)
-            unit /= 2;
+        const int unit =
+            16 >> __builtin_ctzll((uint64_t)run | 16);      /* so many make whole vectors of 16 bytes */
         const int64_t limit = bytes / run, part = unit - 1; /* all but `limit` are powers of two */
-        const int size = permute_chunk(
+        const int size = chunk_of(
             t->s.dim[k], (t->s.dim[k] & part) || limit < unit ? limit : limit - (limit & part), unit);
         if (size > t->size[k])
             t->size[k] = size;
@@ -333,28 +342,35 @@ static bool list_dims(tt__tile *out, const tiling *t, bool all) {
            (l.dst + a->along.all) * unit < most;
 }
 
-/* The dimensions of a tile of this kind and these runs, and how many tiles there are. */
-static bool cut(tiling *t, tt__tile_kind kind, int read_run, int write_run) {
-    const bool rows_only = kind == TT__TILE_ROWS, turned = kind == TT__TILE_TURNED;
-    if (t->n == 0 || (rows_only && t->s.stride[0] != 1) || t->step > INT32_MAX ||
-        (kind >= TT__TILE_TURNED && (t->step != 1 || t->s.elem_size > 2)) || (turned && t->order[0] == 0))
-        return false;
-    begin_tile(t);
-    if (turned)
-        add_runs(t, write_run, t->order[0]);
-    if (!rows_only)
-        add_rows(t, read_run, turned);
-    if (!turned)
-        add_runs(t, write_run, t->n);
-    t->row_most = rows_only ? 1 : t->row_most;
-    count_tiles(t);
-    return true;
+static bool has_tiles(const tiling *t, tt__tile_kind kind) {
+    return !(t->n == 0 || (kind == TT__TILE_ROWS && t->s.stride[0] != 1) || t->step > INT32_MAX ||
+             (kind >= TT__TILE_TURNED && (t->step != 1 || t->s.elem_size > 2)) ||
+             (kind == TT__TILE_TURNED && t->order[0] == 0));
 }
+
+/* The dimensions of a tile of this kind and these runs are found in two steps. Turned tiles begin with runs
+ * of the destination, others with rows of the source. */
+static void cut_first(tiling *t, tt__tile_kind kind, int run) {
+    begin_tile(t);
+    if (kind == TT__TILE_TURNED)
+        add_runs(t, run, t->order[0]);
+    else if (kind != TT__TILE_ROWS)
+        add_rows(t, run, false);
+}
+
+static void cut_second(tiling *t, tt__tile_kind kind, int run) {
+    if (kind == TT__TILE_TURNED)
+        add_rows(t, run, true);
+    else
+        add_runs(t, run, t->n);
+    t->row_most = kind == TT__TILE_ROWS ? 1 : t->row_most;
+}
+
+enum { ELEMENTS_MAX = 65535 };
 
 /* All but the lists of dimensions. Of all entries, only those that are used are set. Unless `all`, only what
  * the cost needs is. */
 static bool make(tt__tile *out, tiling *t, tt__tile_kind kind, bool all) {
-    enum { ELEMENTS_MAX = 65535, SHARED_MAX = 64 * 1024 };
     const bool rows_only = kind == TT__TILE_ROWS, turned = kind == TT__TILE_TURNED;
     permute_any *a = &out->argument;
     memset(out, 0, offsetof(tt__tile, argument.inner));
@@ -394,7 +410,7 @@ static bool make(tt__tile *out, tiling *t, tt__tile_kind kind, bool all) {
     for (int k = 0; k < t->dense_dims; k++)
         dense *= t->size[k];
     out->dense = turned || (kind == TT__TILE_JOINED && out->store < 4) ? (int)a->along.all : (int)dense;
-    return out->shared_bytes <= SHARED_MAX;
+    return out->shared_bytes <= TT__TILE_SHARED_MAX;
 }
 
 bool tt__tile_make(tt__tile *out, const permute_shape *shape, tt__tile_kind kind, int read_run,
@@ -402,7 +418,12 @@ bool tt__tile_make(tt__tile *out, const permute_shape *shape, tt__tile_kind kind
     tiling t;
     start(&t, shape);
     *out = (tt__tile){0};
-    return cut(&t, kind, read_run, write_run) && make(out, &t, kind, true) && list_dims(out, &t, true);
+    if (!has_tiles(&t, kind))
+        return false;
+    cut_first(&t, kind, kind == TT__TILE_TURNED ? write_run : read_run);
+    cut_second(&t, kind, kind == TT__TILE_TURNED ? read_run : write_run);
+    count_tiles(&t);
+    return make(out, &t, kind, true) && list_dims(out, &t, true);
 }
 
 /* ---- The rule ------------------------------------------------------------------------------------------ */
@@ -473,6 +494,17 @@ static double cost_of_work(const cost *c, const work *w) {
            (memory * memory * memory + busy * busy * busy + latency * latency * latency);
 }
 
+/* Blocks on a multiprocessor. */
+static int resident_of(int64_t shared_bytes) {
+    const int64_t n = 227 * 1024 / (shared_bytes + 1024);
+    return n > RESIDENT ? RESIDENT : (int)n;
+}
+
+static double memory_of(const cost *c, double bytes, double sectors, int resident) {
+    const double few = 1 - resident / (double)RESIDENT;
+    return bytes * (2 + c->partial * (sectors - 1)) * (1 + c->crowded * few * few);
+}
+
 static double cost_of(const tt__tile *tile, int elem_size, double bytes, int sm_count) {
     const cost *c = &costs[tile->kind];
     const permute_any *a = &tile->argument;
@@ -486,14 +518,13 @@ static double cost_of(const tt__tile *tile, int elem_size, double bytes, int sm_
     const double run = (double)tile->dense * elem_size;
     const bool whole = tile->aligned && tile->dense * elem_size % 32 == 0;
     const double sectors = whole ? 1 : (run + 32 - elem_size) / run;
-    int resident = 227 * 1024 / (tile->shared_bytes + 1024);
-    resident = resident > RESIDENT ? RESIDENT : resident;
-    const double few = 1 - resident / (double)RESIDENT, blocks = (double)tile->blocks / sm_count;
+    const int resident = resident_of(tile->shared_bytes);
+    const double blocks = (double)tile->blocks / sm_count;
     const int64_t waves =
         (int64_t)(blocks / resident) + (blocks > (double)(int64_t)(blocks / resident) * resident);
     return cost_of_work(
         c,
-        &(work){.memory = bytes * (2 + c->partial * (sectors - 1)) * (1 + c->crowded * few * few),
+        &(work){.memory = memory_of(c, bytes, sectors, resident),
                 .blocks = blocks,
                 .waves = (double)waves,
                 .tables = turns(entries, 224),
@@ -503,97 +534,228 @@ static double cost_of(const tt__tile *tile, int elem_size, double bytes, int sm_
                 .stored = in_words ? (int)part : tile->store / elem_size});
 }
 
-/* What a tile costs at least, known from its sizes: most of them need not be made. */
+/* What a tile costs at least, known from its sizes: most of them need not be made. INFINITY: none can be. */
 static double least_cost(const tiling *t, tt__tile_kind kind, double bytes, int sm_count) {
-    const double rounding = 0.999, per_turn = 256.0 * (kind >= TT__TILE_TURNED ? 4 / t->s.elem_size : 1);
-    double blocks = 1, elements = 1;
+    const double rounding = 0.999;
+    const bool in_words = kind >= TT__TILE_TURNED;
+    const int e = t->s.elem_size, per_turn = in_words ? 256 * 4 / e : 256;
+    int64_t elements = 1, run = e; /* run: bytes that are written side by side */
+    double blocks = 1, sectors = 1;
+    bool dense = !in_words;
     for (int k = 0; k < t->n; k++) {
         blocks *= (double)t->tiles[k];
         elements *= t->size[k];
+        run *= dense ? t->size[k] : 1;
+        dense &= t->size[k] == t->s.dim[k];
+        if (elements > ELEMENTS_MAX)
+            return INFINITY;
     }
+    if (!in_words && run % 32)
+        sectors = ((double)run + 32 - e) / (double)run;
+    const double turns = elements * e > 16 * 256 ? (double)(elements * e) / (16 * 256) : 1; /* of vectors */
+    const double each = (double)elements / per_turn / turns;
+    const int resident =
+        kind == TT__TILE_ROWS || kind == TT__TILE_TURNED ? RESIDENT : resident_of(elements * e);
     blocks /= sm_count;
-    return rounding * cost_of_work(&costs[kind], &(work){.memory = 2 * bytes,
-                                                         .blocks = blocks,
-                                                         .waves = blocks / RESIDENT,
-                                                         .tables = 1,
-                                                         .loads = 1,
-                                                         .stores = 1,
-                                                         .loaded = elements / per_turn,
-                                                         .stored = elements / per_turn});
+    return rounding *
+           cost_of_work(&costs[kind], &(work){.memory = memory_of(&costs[kind], bytes, sectors, resident),
+                                              .blocks = blocks,
+                                              .waves = blocks / resident,
+                                              .tables = 1,
+                                              .loads = turns,
+                                              .stores = in_words ? 1 : turns,
+                                              .loaded = each,
+                                              .stored = in_words ? each * turns : each});
 }
 
-/* Runs that are tried. More of them gain less than 1 %. */
+/* Runs that are tried. More of them gain less than 1 %. `first` is that of the source, of turned tiles that
+ * of the destination: those with the same one follow each other. Of tiles that cost the same, that of the
+ * lowest rank is chosen. */
 static const struct {
     tt__tile_kind kind;
-    int read_run, write_run;
+    int first, second, rank;
 } tried[] = {
-    {TT__TILE_ROWS, 0, 2048},        {TT__TILE_ROWS, 0, 4096},        {TT__TILE_ROWS, 0, 8192},
-    {TT__TILE_ROWS, 0, 16384},       {TT__TILE_GATHERED, 256, 512},   {TT__TILE_GATHERED, 1024, 2048},
-    {TT__TILE_GATHERED, 4096, 128},  {TT__TILE_GATHERED, 128, 512},   {TT__TILE_GATHERED, 512, 128},
-    {TT__TILE_GATHERED, 1024, 512},  {TT__TILE_GATHERED, 2048, 256},  {TT__TILE_GATHERED, 2048, 2048},
-    {TT__TILE_GATHERED, 256, 256},   {TT__TILE_GATHERED, 128, 1024},  {TT__TILE_GATHERED, 1024, 256},
-    {TT__TILE_GATHERED, 256, 64},    {TT__TILE_GATHERED, 128, 2048},  {TT__TILE_GATHERED, 4096, 64},
-    {TT__TILE_GATHERED, 128, 128},   {TT__TILE_GATHERED, 64, 128},    {TT__TILE_GATHERED, 64, 64},
-    {TT__TILE_GATHERED, 2048, 8192}, {TT__TILE_GATHERED, 8192, 8192}, {TT__TILE_GATHERED, 8192, 4096},
-    {TT__TILE_TURNED, 128, 256},     {TT__TILE_TURNED, 64, 128},      {TT__TILE_TURNED, 64, 512},
-    {TT__TILE_TURNED, 256, 128},     {TT__TILE_TURNED, 64, 64},       {TT__TILE_TURNED, 256, 64},
-    {TT__TILE_TURNED, 16, 512},      {TT__TILE_TURNED, 256, 256},     {TT__TILE_TURNED, 128, 64},
-    {TT__TILE_JOINED, 2048, 4096},   {TT__TILE_JOINED, 16, 4096},     {TT__TILE_JOINED, 4096, 256},
+    {TT__TILE_ROWS, 0, 2048, 0},         {TT__TILE_ROWS, 0, 4096, 1},
+    {TT__TILE_ROWS, 0, 8192, 2},         {TT__TILE_ROWS, 0, 16384, 3},
+    {TT__TILE_GATHERED, 64, 64, 20},     {TT__TILE_GATHERED, 64, 128, 19},
+    {TT__TILE_GATHERED, 128, 128, 18},   {TT__TILE_GATHERED, 128, 512, 7},
+    {TT__TILE_GATHERED, 128, 1024, 13},  {TT__TILE_GATHERED, 128, 2048, 16},
+    {TT__TILE_GATHERED, 256, 64, 15},    {TT__TILE_GATHERED, 256, 256, 12},
+    {TT__TILE_GATHERED, 256, 512, 4},    {TT__TILE_GATHERED, 512, 128, 8},
+    {TT__TILE_GATHERED, 1024, 256, 14},  {TT__TILE_GATHERED, 1024, 512, 9},
+    {TT__TILE_GATHERED, 1024, 2048, 5},  {TT__TILE_GATHERED, 2048, 256, 10},
+    {TT__TILE_GATHERED, 2048, 2048, 11}, {TT__TILE_GATHERED, 2048, 8192, 21},
+    {TT__TILE_GATHERED, 4096, 64, 17},   {TT__TILE_GATHERED, 4096, 128, 6},
+    {TT__TILE_GATHERED, 8192, 4096, 23}, {TT__TILE_GATHERED, 8192, 8192, 22},
+    {TT__TILE_TURNED, 64, 64, 28},       {TT__TILE_TURNED, 64, 128, 32},
+    {TT__TILE_TURNED, 64, 256, 29},      {TT__TILE_TURNED, 128, 64, 25},
+    {TT__TILE_TURNED, 128, 256, 27},     {TT__TILE_TURNED, 256, 128, 24},
+    {TT__TILE_TURNED, 256, 256, 31},     {TT__TILE_TURNED, 512, 16, 30},
+    {TT__TILE_TURNED, 512, 64, 26},      {TT__TILE_JOINED, 16, 4096, 34},
+    {TT__TILE_JOINED, 2048, 4096, 33},   {TT__TILE_JOINED, 4096, 256, 35},
 };
+enum { TRIED = TT__COUNT(tried) };
 
 /* Short dimensions make the same tile of different runs. `sum` tells most tiles apart. */
 typedef struct tried_tile {
     uint64_t sum;
+    double least; /* that it costs */
     tt__tile_kind kind;
-    int row_most, size[PERMUTE_DIMS];
+    int row_most, rank, size[PERMUTE_DIMS];
 } tried_tile;
 
-static bool is_new(const tiling *t, tt__tile_kind kind, tried_tile *before, size_t *n) {
+/* Adds the tile, unless it is there. */
+static size_t add_tried(tried_tile *all, size_t n, const tiling *t, tt__tile_kind kind, int rank) {
     const size_t bytes = (size_t)t->n * sizeof *t->size;
     uint64_t sum = (uint64_t)kind << 8 | (uint64_t)t->row_most;
     for (int k = 0; k < t->n; k++)
         sum = sum * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)t->size[k];
-    for (size_t i = 0; i < *n; i++)
-        if (before[i].sum == sum && before[i].kind == kind && before[i].row_most == t->row_most &&
-            memcmp(before[i].size, t->size, bytes) == 0)
-            return false;
-    before[*n].sum = sum;
-    before[*n].kind = kind;
-    before[*n].row_most = t->row_most;
-    memcpy(before[(*n)++].size, t->size, bytes);
+    for (size_t i = 0; i < n; i++)
+        if (all[i].sum == sum && all[i].kind == kind && all[i].row_most == t->row_most &&
+            memcmp(all[i].size, t->size, bytes) == 0) {
+            all[i].rank = rank < all[i].rank ? rank : all[i].rank;
+            return n;
+        }
+    all[n].sum = sum;
+    all[n].kind = kind;
+    all[n].row_most = t->row_most;
+    all[n].rank = rank;
+    memcpy(all[n].size, t->size, bytes);
+    return n + 1;
+}
+
+static void return_to(tiling *t, const tried_tile *tile) {
+    begin_tile(t);
+    memcpy(t->size, tile->size, (size_t)t->n * sizeof *t->size);
+    t->row_most = tile->row_most;
+    count_tiles(t);
+}
+
+/* The different tiles. */
+static size_t list_tiles(tried_tile *all, tiling *t, bool rows_only) {
+    size_t n = 0;
+    int rows[PERMUTE_DIMS], row_most = 0;
+    const size_t bytes = (size_t)t->n * sizeof *t->size;
+    for (size_t i = 0; i < TRIED; i++) {
+        const tt__tile_kind kind = tried[i].kind;
+        if ((rows_only && kind != TT__TILE_ROWS) || !has_tiles(t, kind))
+            continue;
+        if (i == 0 || tried[i - 1].kind != kind || tried[i - 1].first != tried[i].first) {
+            cut_first(t, kind, tried[i].first);
+            memcpy(rows, t->size, bytes);
+            row_most = t->row_most;
+        } else {
+            memcpy(t->size, rows, bytes);
+            t->row_most = row_most;
+        }
+        cut_second(t, kind, tried[i].second);
+        n = add_tried(all, n, t, kind, tried[i].rank);
+    }
+    return n;
+}
+
+/* What is asked for: one tile for a shape on a device. */
+typedef struct choice {
+    tiling t;
+    double bytes;
+    int sm_count;
+    bool long_rows; /* they stay rows */
+} choice;
+
+/* False: there is no tile. */
+static bool start_choice(choice *c, const permute_shape *shape, int sm_count) {
+    const double most = 0x1p44; /* elements of a permutation (api/problem.c), so that nothing overflows */
+    double reach = 1;
+    c->bytes = shape->elem_size;
+    for (int k = 0; k < PERMUTE_DIMS; k++) {
+        c->bytes *= (double)shape->dim[k];
+        reach += (double)(shape->dim[k] - 1) * (double)shape->stride[k];
+    }
+    c->sm_count = sm_count;
+    c->long_rows = shape->stride[0] == 1 && shape->dim[0] * shape->elem_size >= 256;
+    if (c->bytes > most * shape->elem_size || reach > most)
+        return false;
+    start(&c->t, shape);
     return true;
 }
 
-bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count) {
-    const double most = 0x1p44; /* elements of a permutation (api/problem.c), so that nothing overflows */
-    double bytes = shape->elem_size, reach = 1, least = INFINITY;
-    size_t best = 0, n = 0;
-    tried_tile before[TT__COUNT(tried)];
-    tiling t;
-    for (int k = 0; k < PERMUTE_DIMS; k++) {
-        bytes *= (double)shape->dim[k];
-        reach += (double)(shape->dim[k] - 1) * (double)shape->stride[k];
+int tt__tile_template_of(tt__tile_kind kind) {
+    return kind < TT__TILE_TURNED ? (int)kind : 2;
+}
+
+/* May another template have a tile that costs less? */
+static bool is_contested(const tried_tile *all, size_t n, int template, double least) {
+    for (size_t i = 0; i < n; i++)
+        if (all[i].least < least && tt__tile_template_of(all[i].kind) != template)
+            return true;
+    return false;
+}
+
+/* The best tile, or one of the same template. NULL: there is none. */
+static const tried_tile *find_best(tried_tile *all, tt__tile *made, choice *c, bool any_of_template) {
+    tiling *t = &c->t;
+    const tried_tile *best = NULL;
+    const size_t n = list_tiles(all, t, c->long_rows);
+    double least = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        return_to(t, &all[i]);
+        all[i].least = least_cost(t, all[i].kind, c->bytes, c->sm_count);
     }
-    if (bytes > most * shape->elem_size || reach > most)
-        return false;
-    /* Long rows stay rows. */
-    const bool long_rows = shape->stride[0] == 1 && shape->dim[0] * shape->elem_size >= 256;
-    start(&t, shape);
-    for (size_t i = 0; i < TT__COUNT(tried); i++) {
-        const tt__tile_kind kind = tried[i].kind;
-        if (long_rows && kind != TT__TILE_ROWS)
-            break; /* they are first */
-        if (!cut(&t, kind, tried[i].read_run, tried[i].write_run) ||
-            least_cost(&t, kind, bytes, sm_count) >= least || !is_new(&t, kind, before, &n) ||
-            !make(out, &t, kind, false))
+    for (size_t left = n; left > 0; left--) {
+        tried_tile *next = all; /* the most promising one */
+        for (size_t i = 1; i < n; i++)
+            next = all[i].least < next->least ? &all[i] : next;
+        if (next->least >= least ||
+            (best && any_of_template && !is_contested(all, n, tt__tile_template_of(best->kind), least)))
+            break;
+        return_to(t, next);
+        next->least = INFINITY;
+        if (!make(made, t, next->kind, false))
             continue;
-        const double cost = cost_of(out, shape->elem_size, bytes, sm_count);
-        if (cost < least && list_dims(out, &t, false)) {
+        const double cost = cost_of(made, t->s.elem_size, c->bytes, c->sm_count);
+        if ((cost < least || (best && cost <= least && next->rank < best->rank)) &&
+            list_dims(made, t, false)) {
             least = cost;
-            best = i;
+            best = next;
         }
     }
+    return best;
+}
+
+bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count) {
+    tried_tile all[TRIED];
+    choice c;
+    const tried_tile *best = start_choice(&c, shape, sm_count) ? find_best(all, out, &c, false) : NULL;
     *out = (tt__tile){0};
-    return least < INFINITY && cut(&t, tried[best].kind, tried[best].read_run, tried[best].write_run) &&
-           make(out, &t, tried[best].kind, true) && list_dims(out, &t, true);
+    if (!best)
+        return false;
+    return_to(&c.t, best);
+    return make(out, &c.t, best->kind, true) && list_dims(out, &c.t, true);
+}
+
+/* The first tile that can be made, where only one template has some. */
+static int first_template(tt__tile *made, choice *c, tt__tile_kind kind) {
+    for (size_t i = 0; i < TRIED; i++) {
+        if (tried[i].kind != kind)
+            continue;
+        cut_first(&c->t, kind, tried[i].first);
+        cut_second(&c->t, kind, tried[i].second);
+        count_tiles(&c->t);
+        if (make(made, &c->t, kind, false) && list_dims(made, &c->t, false))
+            return tt__tile_template_of(kind);
+    }
+    return -1;
+}
+
+int tt__tile_template(const permute_shape *shape, int sm_count) {
+    tried_tile all[TRIED];
+    tt__tile made;
+    choice c;
+    if (!start_choice(&c, shape, sm_count))
+        return -1;
+    const bool rows = has_tiles(&c.t, TT__TILE_ROWS), small = has_tiles(&c.t, TT__TILE_JOINED);
+    if ((rows && c.long_rows) || (!rows && !small && has_tiles(&c.t, TT__TILE_GATHERED)))
+        return first_template(&made, &c, rows ? TT__TILE_ROWS : TT__TILE_GATHERED);
+    const tried_tile *best = find_best(all, &made, &c, true);
+    return best ? tt__tile_template_of(best->kind) : -1;
 }

@@ -133,10 +133,9 @@ static const tt__tile *chosen_tile(const tt__facts *facts) {
 /* permute_any(WHAT, TEMPLATE): a number of the tile that the rule chooses (permute_any.h), if it is one of
  * that template. The numbers have this order. */
 static tt__value permute_any_number(const tt__facts *facts, const tt__value *v, int n) {
-    static const int template_of[TT__TILE_KINDS] = {0, 1, 2, 2};
     const tt__tile *t = chosen_tile(facts);
     (void)n;
-    if (!t || template_of[t->kind] != as_int(v[1]))
+    if (!t || tt__tile_template_of(t->kind) != as_int(v[1]))
         return tt__value_null();
     const int64_t numbers[] = {t->blocks, t->shared_bytes, t->load,
                                t->store,  t->unit,         t->kind == TT__TILE_TURNED};
@@ -150,6 +149,17 @@ bool tt__permute_argument(void *out, size_t room, size_t *bytes, const tt__facts
     if (t && sizeof t->argument <= room)
         memcpy(out, &t->argument, sizeof t->argument);
     return t && sizeof t->argument <= room;
+}
+
+bool tt__permute_template(int *out, const tt__facts *facts) {
+    enum { THREADS = 256 };
+    permute_shape shape;
+    const int64_t *f = facts->values, sm_count = f[TT__FACT_SM_COUNT];
+    if (!permutation_of(&shape, facts) || f[TT__FACT_MAX_THREADS] < THREADS ||
+        f[TT__FACT_SHARED] < TT__TILE_SHARED_MAX)
+        return false;
+    *out = tt__tile_template(&shape, sm_count > 0 ? (int)sm_count : 1);
+    return true;
 }
 
 /* permute_tile(WHAT, READ_RUN, WRITE_RUN): a number of the tile that permute_tile.cuh makes of the problem.
@@ -175,16 +185,16 @@ static tt__value permute_tile_number(const tt__facts *facts, const tt__value *v,
 }
 
 const tt__function tt__functions[] = {
-    {"ceil_div", 2, 2, ceil_div},
-    {"min", 2, TT__EXPR_ARGS_MAX, least},
-    {"max", 2, TT__EXPR_ARGS_MAX, largest},
-    {"abs", 1, 1, absolute},
-    {"iif", 3, 3, NULL},
-    {"log2", 1, 1, floor_log2},
-    {"align_of", 1, TT__EXPR_ARGS_MAX, align_of},
-    {"sizeof", 1, 1, size_of},
-    {"permute_tile", 3, 3, permute_tile_number},
-    {"permute_any", 2, 2, permute_any_number},
+    {"ceil_div", 2, 2, false, ceil_div},
+    {"min", 2, TT__EXPR_ARGS_MAX, false, least},
+    {"max", 2, TT__EXPR_ARGS_MAX, false, largest},
+    {"abs", 1, 1, false, absolute},
+    {"iif", 3, 3, false, NULL},
+    {"log2", 1, 1, false, floor_log2},
+    {"align_of", 1, TT__EXPR_ARGS_MAX, false, align_of},
+    {"sizeof", 1, 1, true, size_of},
+    {"permute_tile", 3, 3, true, permute_tile_number},
+    {"permute_any", 2, 2, true, permute_any_number},
 };
 const size_t tt__n_functions = TT__COUNT(tt__functions);
 

@@ -42,6 +42,7 @@ enum { TT__EXPR_ARGS_MAX = 16 }; /* arguments of one function call */
 typedef struct tt__function {
     const char *name;
     int min_args, max_args;
+    bool of_problem; /* it also uses what is no argument */
     /* NULL for whatever has no answer. A function without a body is a form of CASE. */
     tt__value (*call)(const tt__facts *facts, const tt__value *args, int n);
 } tt__function;
@@ -51,6 +52,11 @@ extern const size_t tt__n_functions;
 /* The struct that kernels for permutations of any size get: copies it and says how many bytes it has. False:
  * the problem is none of `permute`, there is no such tile, or the room is too small. */
 bool tt__permute_argument(void *out, size_t room, size_t *bytes, const tt__facts *facts);
+
+/* Which template of such kernels has a legal default, the first one as 0; -1: none has. This takes less than
+ * the tile. False: the problem is none of `permute`, or the device is so small that the tile must be known.
+ */
+bool tt__permute_template(int *out, const tt__facts *facts);
 
 /* ---- Scope --------------------------------------------------------------------------------------------- */
 

@@ -58,6 +58,7 @@ void tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__
     pl->p = p;
     pl->facts = facts;
     pl->why = why;
+    pl->start = NULL;
     pl->n = 0;
     pl->n_launches = aside ? aside->n : t->n_passes;
     pl->launches = aside ? aside->launches : t->passes;
@@ -70,8 +71,10 @@ void tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__
     if (t->operation->objective >= 0 && !aside)
         pl->exprs[pl->n++] = &t->operation->metrics[t->operation->objective].value;
     pl->first_derived = pl->n;
-    for (size_t i = 0; i < t->n_derived; i++)
+    for (size_t i = 0; i < t->n_derived; i++) {
+        pl->slots[pl->n].index = (int)i;
         pl->exprs[pl->n++] = &t->derived[i].value;
+    }
 }
 
 bool tt__launch_plan_refuse(const tt__launch_plan *pl, const tt__expr *e, const char *fmt, ...) {
@@ -494,11 +497,12 @@ static tt_status read_weight(const tt__launch_plan *pl, tt__inputs *in, tt__cand
 
 static tt_status read_derived(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c) {
     for (size_t i = pl->first_derived; i < pl->n; i++) {
+        const int k = pl->slots[i].index;
         tt__value v = tt__expr_value(in, pl->exprs[i]);
         bool whole = v.kind == TT__VALUE_INT;
-        if (!whole && pl->t->derived[i - pl->first_derived].macro)
+        if (!whole && pl->t->derived[k].macro)
             return fail_value(pl, c, i, v, "an integer");
-        c->derived[i - pl->first_derived] = whole ? v.i : TT__NO_INTEGER;
+        c->derived[k] = whole ? v.i : TT__NO_INTEGER;
     }
     return TT_OK;
 }
@@ -555,10 +559,75 @@ static bool check_pass(const tt__launch_plan *pl, const tt__pass *p, const tt__g
     return check_cluster(pl, p, g) && check_cooperative(pl, p, g);
 }
 
+/* A number of the launch, except for turns. */
+static tt_status set_slot(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, size_t slot,
+                          bool *legal) {
+    const tt__part kind = pl->slots[slot].kind;
+    const tt__value v = tt__expr_value(in, pl->exprs[slot]);
+    return kind == TT__PART_REGS     ? check_regs(pl, c, slot, v, legal)
+           : kind == TT__PART_SHARED ? set_shared(pl, c, slot, v, legal)
+           : kind == TT__PART_ARGS   ? set_arg(pl, c, slot, v, legal)
+                                     : set_dim(pl, c, slot, v, legal);
+}
+
+static bool is_settled(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, size_t slot,
+                       uint64_t given) {
+    const tt__part kind = pl->slots[slot].kind;
+    bool legal = true;
+    if (kind == TT__PART_ARGS && tt__expr_is_number(pl->exprs[slot])) {
+        const tt__pass *pass = &c->launch.passes[pl->slots[slot].pass];
+        if (c->launch.args[pass->first_arg + pl->slots[slot].index].type == TT__TYPE_I64)
+            return true;
+    }
+    return kind != TT__PART_TURNS && tt__expr_is_certain(in, pl->exprs[slot], given) &&
+           set_slot(pl, in, c, slot, &legal) == TT_OK && legal;
+}
+
+/* A derived value that no cubin is compiled with, or that is an integer for sure. */
+static bool is_needless(const tt__derived *d, tt__inputs *in, uint64_t given) {
+    return !d->macro ||
+           (tt__expr_is_certain(in, &d->value, given) && tt__expr_value(in, &d->value).kind == TT__VALUE_INT);
+}
+
+void tt__launch_plan_reduce(tt__launch_plan *pl, tt__launch *start, tt__inputs *in, uint64_t given) {
+    tt__candidate c = {.t = pl->t};
+    size_t n = 0, n_slots = 0, first_derived = 0;
+    start_launch(pl, &c.launch);
+    for (size_t i = 0; i < pl->n; i++) {
+        const bool is_slot = i < pl->n_slots, is_derived = i >= pl->first_derived;
+        if (is_slot      ? is_settled(pl, in, &c, i, given)
+            : is_derived ? is_needless(&pl->t->derived[pl->slots[i].index], in, given)
+                         : false)
+            continue;
+        pl->slots[n] = pl->slots[i];
+        pl->exprs[n++] = pl->exprs[i];
+        n_slots += is_slot;
+        first_derived += !is_derived;
+    }
+    pl->n = n;
+    pl->n_slots = n_slots;
+    pl->first_derived = first_derived;
+    *start = c.launch;
+    pl->start = start;
+}
+
+void tt__launch_plan_copy(tt__launch_plan *out, const tt__launch_plan *pl, const tt__gpu *gpu,
+                          const tt__problem *p, const tt__facts *facts) {
+    memcpy(out, pl, offsetof(tt__launch_plan, exprs));
+    memcpy(out->exprs, pl->exprs, pl->n * sizeof *pl->exprs);
+    memcpy(out->slots, pl->slots, pl->n * sizeof *pl->slots);
+    out->gpu = gpu;
+    out->p = p;
+    out->facts = facts;
+}
+
 tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal,
                                tt__part *beyond) {
     tt__launch *l = &c->launch;
-    start_launch(pl, l);
+    if (pl->start)
+        *l = *pl->start;
+    else
+        start_launch(pl, l);
     memcpy(c->choice, in->choice, sizeof c->choice);
     *legal = true;
     for (size_t i = 0; i < pl->n_slots && *legal; i++)
@@ -569,11 +638,7 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__ca
         if (kind == TT__PART_TURNS)
             continue;
         *beyond = kind;
-        const tt__value v = tt__expr_value(in, pl->exprs[i]);
-        tt_status status = kind == TT__PART_REGS     ? check_regs(pl, c, i, v, legal)
-                           : kind == TT__PART_SHARED ? set_shared(pl, c, i, v, legal)
-                           : kind == TT__PART_ARGS   ? set_arg(pl, c, i, v, legal)
-                                                     : set_dim(pl, c, i, v, legal);
+        const tt_status status = set_slot(pl, in, c, i, legal);
         if (l->passes[pl->slots[i].pass].off && kind != TT__PART_REGS)
             *legal = true; /* a kernel left out may have any geometry, or none */
         else

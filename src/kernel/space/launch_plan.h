@@ -31,18 +31,25 @@ typedef struct tt__launch_plan {
     const tt__geometry_expr *launches; /* of each pass */
     size_t n, n_slots;                 /* expressions, and those that are numbers of the launch */
     size_t first_derived;              /* these come last */
+    char *why;               /* TT__REASON_MAX bytes for the constraint that fails; NULL: not wanted */
+    const tt__launch *start; /* of a reduced plan; NULL: none */
     const tt__expr *exprs[TT__SLOTS_MAX];
     struct {
         tt__part kind;
-        int pass, index;
+        int pass, index; /* index: also of a derived value */
     } slots[TT__SLOTS_MAX];
-    char *why; /* TT__REASON_MAX bytes for the constraint that fails; NULL: not wanted */
 } tt__launch_plan;
 
 /* Plans launches of the template's kernels or of those beside them. `facts` are those of the problem for its
  * operation. */
 void tt__launch_plan_make(tt__launch_plan *pl, const tt__template *t, const tt__gpu *gpu,
                           const tt__problem *p, const tt__facts *facts, const tt__aside *aside, char *why);
+/* Leaves out what is legal for all problems for which tt__expr_is_certain holds, except for turns; *start has
+ * it. Such a plan only tells what is legal. */
+void tt__launch_plan_reduce(tt__launch_plan *pl, tt__launch *start, tt__inputs *in, uint64_t given);
+/* Copies what is used of a plan, for another problem. */
+void tt__launch_plan_copy(tt__launch_plan *out, const tt__launch_plan *pl, const tt__gpu *gpu,
+                          const tt__problem *p, const tt__facts *facts);
 /* Evaluates the launch of c->config, whose values `in` has: c->choice, too. If it is not legal, *beyond is
  * the part over a limit. */
 tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c, bool *legal,

@@ -378,24 +378,24 @@ static bool in_shape(const tt__operation *op, size_t variable) {
     return false;
 }
 
-/* Appends the variables that differ from their defaults. `shape`: those of the shape stand there already. */
+/* Appends the variables that differ from their defaults. `shape`: those of the shape stand there already.
+ * Each is appended at once, since a look-up waits for it. */
 static void add_unusual(tt__str *out, const tt__facts *facts, bool shape) {
     const tt__operation *op = facts->operation;
     bool usual[TT__VARIABLES_MAX];
-    char number[TT__INTEGER_TEXT_MAX];
+    char text[TT__NAME_MAX + TT__INTEGER_TEXT_MAX + 4];
     const char *before = shape ? ", " : "";
     find_usual(usual, facts);
     for (size_t i = 0; i < op->n_variables; i++) {
         const tt__variable *v = &op->variables[i];
         if (usual[i] || (shape && in_shape(op, i)))
             continue;
-        tt__str_add(out, before);
-        tt__str_add(out, v->name);
-        tt__str_add(out, "=");
+        char *at = stpcpy(stpcpy(stpcpy(text, before), v->name), "=");
         if (v->n_types)
-            tt__str_add(out, tt__types[facts->variables[i]].name);
+            at = stpcpy(at, tt__types[facts->variables[i]].name);
         else
-            tt__str_addn(out, number, tt__integer_text(number, facts->variables[i]));
+            at += tt__integer_text(at, facts->variables[i]);
+        tt__str_addn(out, text, (size_t)(at - text));
         before = shape ? ", " : ",";
     }
 }

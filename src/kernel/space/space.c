@@ -85,6 +85,12 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
     return resolve(out, t, gpu, p, config, NULL);
 }
 
+/* For look-ups: what cannot be launched, or is no configuration, is not legal. */
+static tt_status skip_illegal(tt_status status, bool *legal) {
+    *legal &= status == TT_OK;
+    return status == TT_E_INVALID || status == TT_E_TEMPLATE ? TT_OK : status;
+}
+
 tt_status tt__space_try(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                         const tt__facts *facts, const char *config, bool *legal) {
     size_t choice[TT__PARAMS_MAX] = {0};
@@ -94,7 +100,83 @@ tt_status tt__space_try(tt__candidate *out, const tt__template *t, const tt__gpu
     if (status == TT_OK)
         status =
             try_choice(out, t, gpu, p, facts, by_default ? t->default_choice : choice, NULL, NULL, legal);
-    return status == TT_E_INVALID || status == TT_E_TEMPLATE ? TT_OK : status;
+    return skip_illegal(status, legal);
+}
+
+/* ---- One configuration for many problems --------------------------------------------------------------- */
+
+struct tt__prepared {
+    const tt__template *t;
+    char config[TT__CONFIG_MAX];
+    int64_t device[TT__FACT_COUNT];
+    size_t choice[TT__PARAMS_MAX];
+    size_t n_wheres;
+    unsigned char wheres[TT__WHERES_MAX]; /* that are to be checked */
+    tt__launch start;
+    tt__launch_plan pl;
+};
+
+static bool is_device(const tt__prepared *c, const tt__facts *facts) {
+    enum { FIRST = TT__FACT_MAX_THREADS, END = TT__FACT_TIME_NS };
+    return memcmp(c->device + FIRST, facts->values + FIRST, (END - FIRST) * sizeof *c->device) == 0;
+}
+
+tt_status tt__space_prepare(tt__prepared **out, const tt__template *t, const tt__gpu *gpu,
+                            const tt__problem *p, const tt__facts *facts, uint64_t given,
+                            const char *config) {
+    tt__inputs in;
+    tt__prepared *c = *out = calloc(1, sizeof *c);
+    if (!c)
+        return tt__fail_memory(sizeof *c);
+    const tt_status status = tt__config_parse(c->choice, t, config);
+    if (status != TT_OK) {
+        free(c);
+        *out = NULL;
+        return status;
+    }
+    c->t = t;
+    tt__config_format(c->config, t, c->choice);
+    memcpy(c->device, facts->values, sizeof c->device);
+    tt__inputs_start(&in, t, facts, c->choice);
+    for (size_t i = 0; i < t->n_wheres; i++) {
+        const bool is_certain = tt__expr_is_certain(&in, &t->wheres[i], given),
+                   is_never = is_certain && !tt__value_holds(tt__expr_value(&in, &t->wheres[i]));
+        c->n_wheres = is_never ? 0 : c->n_wheres;
+        if (!is_certain || is_never)
+            c->wheres[c->n_wheres++] = (unsigned char)i;
+        if (is_never)
+            break;
+    }
+    tt__launch_plan_make(&c->pl, t, gpu, p, facts, NULL, NULL);
+    tt__launch_plan_reduce(&c->pl, &c->start, &in, given);
+    return TT_OK;
+}
+
+const char *tt__prepared_config(const tt__template **t, const tt__prepared *c) {
+    *t = c->t;
+    return c->config;
+}
+
+bool tt__prepared_try(bool *legal, tt_status *status, const tt__prepared *c, const tt__gpu *gpu,
+                      const tt__problem *p, const tt__facts *facts) {
+    tt__inputs in;
+    tt__launch_plan pl; /* large, as the next one, and little of it is used */
+    tt__candidate made;
+    tt__part beyond;
+    if (!is_device(c, facts))
+        return false;
+    *legal = true;
+    *status = TT_OK;
+    tt__inputs_start(&in, c->t, facts, c->choice);
+    for (size_t i = 0; i < c->n_wheres && *legal; i++)
+        *legal = tt__value_holds(tt__expr_value(&in, &c->t->wheres[c->wheres[i]]));
+    if (!*legal)
+        return true;
+    made.t = c->t;
+    made.config[0] = '\0';
+    tt__launch_plan_copy(&pl, &c->pl, gpu, p, facts);
+    *status = skip_illegal(tt__launch_plan_read(&pl, &in, &made, legal, &beyond), legal);
+    return true;
 }
 
 tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,

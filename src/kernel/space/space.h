@@ -86,6 +86,17 @@ tt_status tt__space_at(tt__candidate *out, const tt__template *t, const tt__gpu 
 tt_status tt__space_try(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                         const tt__facts *facts, const char *config, bool *legal);
 
+/* For look-ups that try a configuration again and again, for problems that have the same value in each
+ * `given` variable (a bit for each). What these values and the GPU decide is checked once. *out is one block
+ * for free(). TT_E_INVALID: as in tt__space_resolve. */
+typedef struct tt__prepared tt__prepared;
+tt_status tt__space_prepare(tt__prepared **out, const tt__template *t, const tt__gpu *gpu,
+                            const tt__problem *p, const tt__facts *facts, uint64_t given, const char *config);
+const char *tt__prepared_config(const tt__template **t, const tt__prepared *c);
+/* What tt__space_try says of it. False: it was prepared for another GPU. */
+bool tt__prepared_try(bool *legal, tt_status *status, const tt__prepared *c, const tt__gpu *gpu,
+                      const tt__problem *p, const tt__facts *facts);
+
 /* The same for all launches of an operation's role. */
 tt_status tt__space_aside(tt__candidate *out, const tt__operation *operation, tt__role role,
                           const tt__gpu *gpu, const tt__problem *p, const char *config);
