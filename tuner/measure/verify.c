@@ -30,6 +30,8 @@
  *
  * Guards, inputs, and the bytes that the reference does not write must be unchanged. What that is, the
  * reference shows: it runs twice, on random bits and on their inverse, and what keeps both was not written.
+ * If that shows that it writes whole elements of 4 bytes or more, it runs once on the second data: an element
+ * that keeps all of its random bits was not written.
  *
  * What is compared with lies in the same memory as everything else, so a wild write may hit it. A checksum of
  * it is looked at when a run was wrong, and the worker ends if that has changed. A kernel might also find the

@@ -65,15 +65,17 @@ extern "C" __global__ void tt_fill(unsigned int *words, long long n, unsigned in
     GRID_STRIDE(i, n) words[i] = mix(i, seed) ^ turn;
 }
 
-// Finds the bytes that the reference writes: a bit for each byte, set if it was written. The reference ran twice, over
-// random bits and over their inverse. A byte that kept both must not be written.
+// Finds the bytes that the reference writes: a bit for each byte, set if it was written. The reference ran over random bits
+// and, if `twice` is not NULL, over their inverse. A byte that kept both must not be written. After one run, four bytes are
+// written if any of them has changed.
 extern "C" __global__ void tt_written(const unsigned int *once, const unsigned int *twice, long long n,
                                       unsigned int seed, unsigned short *written) {
     GRID_STRIDE(i, n) {
         unsigned int bits = 0;
 #pragma unroll 1 // short code, here and below
         for (u64 w = 4 * i; w < 4 * i + 4; w++) {
-            const unsigned int before = mix(w, seed), changed = (once[w] ^ before) | (twice[w] ^ ~before);
+            const unsigned int before = mix(w, seed), here = once[w] ^ before;
+            const unsigned int changed = twice ? here | (twice[w] ^ ~before) : here ? ~0u : 0;
             for (int k = 0; k < 4; k++)
                 bits |= (changed >> 8 * k & 255) ? 1u << (4 * (w & 3) + k) : 0u;
         }
@@ -205,25 +207,31 @@ extern "C" __global__ void tt_bits(const uint4 *area, const unsigned short *writ
     atomicAdd(&f->bits, own);
 }
 
-// What a result tells: how many of its elements are written, and how many of these differ from the one before.
+// What a result tells: how many of its elements are written, how many of these differ from the one before, and how many are
+// written in part.
 extern "C" __global__ void tt_survey(const unsigned char *area, const unsigned char *written, long long head,
                                      long long count, int size, u64 *out) {
-    u64 n = 0, differ = 0;
+    u64 n = 0, differ = 0, part = 0;
     GRID_STRIDE(i, count) {
         const long long first = head + (long long)i * size;
-        bool any = !written, other = false;
+        bool any = !written, all = true, other = false;
 #pragma unroll 1
         for (long long at = first; at < first + size; at++) {
-            any |= written && (written[at / 8] >> at % 8 & 1);
+            const bool is = !written || (written[at / 8] >> at % 8 & 1);
+            any |= is;
+            all &= is;
             other |= i > 0 && area[at] != area[at - size];
         }
         n += any;
         differ += any && other;
+        part += any && !all;
     }
     if (n)
         atomicAdd(&out[0], n);
     if (differ)
         atomicAdd(&out[1], differ);
+    if (part)
+        atomicAdd(&out[2], part);
 }
 #endif
 

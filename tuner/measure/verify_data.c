@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/read_file.h"
 #include "base/str.h"
+#include "tuner/measure/verify_survey.h"
 
 enum { GUARD = 4096, FINDINGS_BYTES = TT__OPERANDS_MAX * sizeof(tt__finding) };
 
@@ -86,8 +87,7 @@ CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void
                                  1, 1, 256, 1, 1, 0, v->stream, args, NULL);
 }
 
-/* A kernel of which each thread ends with atomics on the same numbers, which wait for each other. */
-static CUresult add_up(const tt__verifier *v, CUfunction fn, int64_t n, void **args) {
+CUresult tt__verify_add_up(const tt__verifier *v, CUfunction fn, int64_t n, void **args) {
     enum { THREADS_MAX = 2048 * 256 }; /* enough for the memory's rate */
     return tt__verify_launch(v, fn, n < THREADS_MAX ? n : THREADS_MAX, args);
 }
@@ -267,8 +267,8 @@ CUresult tt__verify_bits(tt__verifier *v, int i) {
     long long head = (long long)area->head, tail = head + (long long)tt__array_bytes(a);
     if (!tt__verify_has_bits(v, i))
         return CUDA_SUCCESS;
-    return add_up(v, v->bits, (tail - head) / 16 + 1,
-                  (void *[]){(void *)&area->live, (void *)&area->written, &head, &tail, &found});
+    return tt__verify_add_up(v, v->bits, (tail - head) / 16 + 1,
+                             (void *[]){(void *)&area->live, (void *)&area->written, &head, &tail, &found});
 }
 
 CUresult tt__verify_area(tt__verifier *v, int i) {
@@ -302,7 +302,7 @@ tt_status tt__verify_check(tt__verifier *v, CUresult (*look)(tt__verifier *v, in
 CUresult tt__verify_add_words(const tt__verifier *v, CUdeviceptr words, long long n, unsigned seed,
                               CUdeviceptr sum) {
     long long stride = 0, slots = 1;
-    return add_up(v, v->sum, n, (void *[]){&words, &n, &stride, &slots, &seed, &sum});
+    return tt__verify_add_up(v, v->sum, n, (void *[]){&words, &n, &stride, &slots, &seed, &sum});
 }
 
 tt_status tt__verify_sum(tt__verifier *v, uint64_t *out) {
@@ -591,8 +591,23 @@ static tt_status prepare_reference(tt__verifier *v, void *operands[], CUdevicept
     return TT_OK;
 }
 
-static tt_status run_reference(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch) {
-    for (int turn = 0; turn < 2; turn++) { /* the second run only shows which bytes are written */
+/* Must the reference run twice? After one run it is not known of each byte whether it was written: one in 256
+ * is what it was before. But if it writes whole elements, then of four bytes that it writes one has changed.
+ * Each configuration may have another reference. */
+static bool runs_twice(const tt__verifier *v) {
+    const bool whole = v->whole && !v->work.per_config;
+    bool twice = false;
+    for (int i = 0; i < v->work.n; i++) {
+        const tt__array *a = &v->work.arrays[i];
+        const bool tells = whole && a->elem_size % 4 == 0 && v->areas[i].head % 4 == 0;
+        twice |= v->areas[i].written && !tells;
+    }
+    return twice;
+}
+
+static tt_status run_reference(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch,
+                               int turns) {
+    for (int turn = 0; turn < turns; turn++) { /* the second run only shows which bytes are written */
         void *operands[TT__OPERANDS_MAX];
         CUdeviceptr held[TT__OPERANDS_MAX];
         TT_TRY(prepare_reference(v, operands, held, turn == 1));
@@ -672,7 +687,8 @@ static tt_status find_scales(tt__verifier *v) {
             continue;
         TT_TRY(find_outlier(v, i, &most));
         TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof total, v->stream), "cuMemsetD8Async"));
-        TT_TRY(tt__cu_check(add_up(v, v->squares, n, (void *[]){&at, &n, &type, &most, &sum}), "tt_squares"));
+        TT_TRY(tt__cu_check(tt__verify_add_up(v, v->squares, n, (void *[]){&at, &n, &type, &most, &sum}),
+                            "tt_squares"));
         TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_squares"));
         TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(total, sum, sizeof total), "cuMemcpyDtoH"));
         double scale = total[1] > 0 ? a->scale_tolerance * sqrt(total[0] / total[1]) : 0;
@@ -681,15 +697,16 @@ static tt_status find_scales(tt__verifier *v) {
     return TT_OK;
 }
 
-static tt_status find_written(tt__verifier *v) {
+static tt_status find_written(tt__verifier *v, bool ran_twice) {
     for (int i = 0; i < v->work.n; i++) {
         tt__area *area = &v->areas[i];
         long long words = (long long)(area->bytes / 16);
         unsigned seed = tt__verify_seed(v, i);
+        CUdeviceptr twice = ran_twice ? area->live : 0;
         if (area->written)
             TT_TRY(tt__cu_check(
                 tt__verify_launch(v, v->written, words,
-                                  (void *[]){&area->reference, &area->live, &words, &seed, &area->written}),
+                                  (void *[]){&area->reference, &twice, &words, &seed, &area->written}),
                 "tt_written"));
     }
     return tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "building the reference");
@@ -717,78 +734,6 @@ static tt_status check_reference(tt__verifier *v) {
     return TT_OK;
 }
 
-/* ---- Does the reference leave something to be found? --------------------------------------------------- */
-
-/* Queues a kernel that counts, and waits for its two numbers. */
-static tt_status count_two(tt__verifier *v, CUfunction fn, int64_t n, void **args, uint64_t out[2]) {
-    const size_t bytes = 2 * sizeof *out;
-    TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(v->findings, 0, bytes, v->stream), "cuMemsetD8Async"));
-    TT_TRY(tt__cu_check(add_up(v, fn, n, args), "looking at the reference"));
-    TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "looking at the reference"));
-    return tt__cu_check(v->cu->cuMemcpyDtoH(out, v->findings, bytes), "cuMemcpyDtoH");
-}
-
-__attribute__((format(printf, 2, 3))) static void note(tt__verifier *v, const char *fmt, ...) {
-    const size_t used = strlen(v->notes);
-    va_list args;
-    va_start(args, fmt);
-    if (used < sizeof v->notes)
-        tt__vformat(v->notes + used, sizeof v->notes - used, fmt, args);
-    va_end(args);
-}
-
-/* Would a result of zeros pass? NaN everywhere counts as one value. */
-static tt_status look_at_numbers(tt__verifier *v, int i, bool *zeros_pass, bool *is_nan) {
-    const tt__array *a = &v->work.arrays[i];
-    const tt__area *area = &v->areas[i];
-    CUdeviceptr at = area->reference + area->head;
-    long long n = a->count;
-    int type = a->type;
-    double most = area->tolerance, part = a->rel_tolerance;
-    uint64_t counts[2];
-    TT_TRY(count_two(v, v->telling, n, (void *[]){&at, &n, &type, &most, &part, &v->findings}, counts));
-    *is_nan = counts[0] == 0;
-    *zeros_pass = counts[1] == 0;
-    return TT_OK;
-}
-
-static tt_status look_at(tt__verifier *v, int i) {
-    const tt__array *a = &v->work.arrays[i];
-    tt__area *area = &v->areas[i];
-    const char *name = v->work.reference.name[0];
-    CUdeviceptr at = area->reference;
-    long long head = (long long)area->head, n = a->count;
-    int size = a->elem_size;
-    unsigned char first[16];
-    char text[48];
-    uint64_t counts[2]; /* written; other than the one before */
-    bool zeros_pass = false, is_nan = false;
-    TT_TRY(
-        count_two(v, v->survey, n, (void *[]){&at, &area->written, &head, &n, &size, &v->findings}, counts));
-    if (counts[0] == 0)
-        return tt__fail(
-            TT_E_INVALID,
-            "the reference %s writes nothing of %s, so nothing of it can be checked: if it writes "
-            "it, look at its grid; if not, %s is no `out` buffer",
-            name, a->name, a->name);
-    if (counts[0] < (uint64_t)n)
-        note(v, "the reference %s writes %llu of %lld elements of %s\n", name, (unsigned long long)counts[0],
-             n, a->name);
-    TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(first, at + area->head, (size_t)(size < 16 ? size : 16)),
-                        "cuMemcpyDtoH"));
-    if (!tt__verify_is_exact(a))
-        TT_TRY(look_at_numbers(v, i, &zeros_pass, &is_nan));
-    else if (counts[1] == 0 && counts[0] == (uint64_t)n)
-        zeros_pass = memcmp(first, (const char[16]){0}, (size_t)(size < 16 ? size : 16)) == 0;
-    if (is_nan || (counts[1] == 0 && n > 1 && counts[0] == (uint64_t)n))
-        note(v, "the right result %s is %s everywhere: " TT__NOTHING_PASSES "\n", a->name,
-             tt__type_text(text, sizeof text, a->type, size, first));
-    else if (zeros_pass)
-        note(v, "a result %s of zeros is %s: " TT__NOTHING_PASSES "\n", a->name,
-             tt__verify_is_exact(a) ? "right" : "within the tolerance");
-    return TT_OK;
-}
-
 /* No kernel may find the right results in memory, such as at a fixed distance from its own, and copy them. */
 static tt_status hide_results(tt__verifier *v) {
     for (int i = 0; i < v->work.n && v->key; i++) {
@@ -802,26 +747,18 @@ static tt_status hide_results(tt__verifier *v) {
     return TT_OK;
 }
 
-/* Only of kernels of users: the references of built-in operations are tested. */
-static tt_status look_at_results(tt__verifier *v) {
-    v->notes[0] = '\0';
-    for (int i = 0; i < v->work.n && tt__problem_is_users(&v->problem); i++)
-        if (v->areas[i].written)
-            TT_TRY(look_at(v, i));
-    return TT_OK;
-}
-
 tt_status tt__verifier_reference(tt__verifier *v, const tt__kernel *kernel, const tt__launch *launch) {
+    const bool twice = runs_twice(v);
     if (kernel) {
         if (v->shows)
             TT_TRY(show_guards(v, false));
-        TT_TRY(run_reference(v, kernel, launch));
+        TT_TRY(run_reference(v, kernel, launch, twice ? 2 : 1));
         TT_TRY(check_reference(v));
     }
     TT_TRY(take_expected(v));
     TT_TRY(find_scales(v));
-    TT_TRY(find_written(v));
-    TT_TRY(look_at_results(v));
+    TT_TRY(find_written(v, twice));
+    TT_TRY(tt__verify_survey(v));
     TT_TRY(show_guards(v, true));
     TT_TRY(hide_results(v));
     return tt__verify_sum(v, &v->kept);
@@ -841,8 +778,8 @@ static tt_status open_reference(tt__verifier *v, const void *cubin, size_t n) {
 
 tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
                             const tt__workload *w, tt__data_set set, bool fresh_data,
-                            const void *const *checker_cubins, const void *reference_cubin,
-                            size_t reference_size) {
+                            const tt__verifier *first, const void *const *checker_cubins,
+                            const void *reference_cubin, size_t reference_size) {
     tt__finding clear[TT__OPERANDS_MAX];
     tt_status status = TT_OK;
     memset(v, 0, sizeof *v);
@@ -852,6 +789,7 @@ tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stre
     v->work = *w;
     v->set = set;
     v->fresh_data = fresh_data;
+    v->whole = first ? first->whole : !tt__problem_is_users(p);
     v->salt = (unsigned)(uint64_t)(tt__now_s() * 1e6) | 0x10000; /* no seed of an input */
     v->key = tt__problem_is_users(p) ? v->salt * 0x9e3779b1u | 1 : 0;
     for (int i = 0; i < TT__OPERANDS_MAX; i++)

@@ -36,6 +36,7 @@ typedef struct tt__verifier {
     tt__workload work;
     tt__data_set set;
     bool fresh_data;
+    bool whole;    /* the reference writes an element as a whole or not at all, as far as is known */
     unsigned salt; /* of everything that a kernel must not depend on; it differs from run to run */
     unsigned key;  /* the right results are hidden with it; 0: they are not, for built-in operations */
     unsigned soil_words, soil_blocks; /* shared memory of a multiprocessor, and how many there are */
@@ -67,11 +68,11 @@ int64_t tt__verify_bytes(const tt__workload *w);
 /* Allocates, fills, and runs the reference (cubin NULL: none). There are tt__verify_parts checkers.
  * TT_E_NO_MEMORY, TT_E_CUDA, TT_E_IO if a data file cannot be read or has the wrong size, or TT_E_INVALID as
  * below. With fresh_data, inputs hold other numbers in each run, so that no kernel can bring the answer
- * along. */
+ * along. `first` is open for the same problem, or NULL. What it knows need not be found again. */
 tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
                             const tt__workload *w, tt__data_set set, bool fresh_data,
-                            const void *const *checker_cubins, const void *reference_cubin,
-                            size_t reference_size);
+                            const tt__verifier *first, const void *const *checker_cubins,
+                            const void *reference_cubin, size_t reference_size);
 void tt__verifier_close(tt__verifier *v);
 /* Makes what results are compared with, by a loaded kernel (NULL: from files only). TT_E_INVALID: the
  * reference writes something else, or nothing of a result. */
@@ -104,6 +105,9 @@ unsigned tt__verify_seed(const tt__verifier *v, int i);
 
 /* Queues one of the verifier's kernels over n items. */
 CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void **args);
+/* The same for a kernel of which each thread ends with atomics on the same numbers, which wait for each
+ * other. */
+CUresult tt__verify_add_up(const tt__verifier *v, CUfunction fn, int64_t n, void **args);
 CUresult tt__verify_fill(const tt__verifier *v, CUdeviceptr ptr, size_t bytes, unsigned seed, int inverted);
 CUresult tt__verify_move(const tt__verifier *v, CUdeviceptr to, CUdeviceptr from, size_t bytes);
 /* Makes the area at `to` like operand i's before a run: from the copy that is kept, or of random bits. */

@@ -141,10 +141,10 @@ static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
     TT_TRY(check_memory(g, &m->problem, &m->work));
     tt_status status =
         tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, TT__FIRST_DATA,
-                          m->fresh_data, checkers, reference, m->reference_size);
+                          m->fresh_data, NULL, checkers, reference, m->reference_size);
     if (status == TT_OK && g->has_second)
         status = tt__verifier_open(&g->second, g->cu, g->stream, &m->problem, &m->work, TT__SECOND_DATA,
-                                   m->fresh_data, checkers, reference, m->reference_size);
+                                   m->fresh_data, &g->verifier, checkers, reference, m->reference_size);
     if (status == TT_OK)
         status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
     if (status == TT_OK)

@@ -258,7 +258,7 @@ tt_status tt__loop_adopt(tt__loop *l, size_t gpu, const tt__msg_done *done) {
     return status;
 }
 
-/* A user's reference is simple, and runs twice, so it gets several times as long as a configuration. */
+/* A user's reference is simple, and runs three times, so it gets several times as long as a configuration. */
 static double preparing_s(const tt__loop *l, const tt__task *task) {
     enum { TRIALS = 6 };
     return tt__problem_is_users(&task->problem) ? TRIALS * l->opts.trial_timeout_s
