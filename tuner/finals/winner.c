@@ -490,7 +490,8 @@ tt_status tt__winner_revoke(const tt__session *s, const tt__search *search, cons
         return TT_OK;
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
     const int64_t i = found ? tt__space_member(&search->space, w.kernel, w.config) : TT__NOTHING;
-    if (i == TT__NOTHING || strcmp(search->space.items[i].t->hash, w.hash) != 0)
+    if (i == TT__NOTHING || strcmp(search->space.items[i].t->hash, w.hash) != 0 ||
+        !tt__same_env(&w.env, &s->env)) /* of another driver: it may be right there */
         return TT_OK;
     const tt__trial *trial =
         f && f->at_incumbent != TT__NOBODY ? &f->measured[f->at_incumbent] : &search->trials[i];

@@ -16,8 +16,8 @@ tt_status tt__elect(tt__session *s, const tt__search *search, const tt__search *
  * the template are the same. Except in a replay, it must also have been measured here. */
 tt_status tt__stored_winner(tt__session *s, const tt__search *search, tt_result *result, bool *holds);
 
-/* After a search without a winner: removes the stored one if that is known to be wrong now. A program would
- * launch it. `f`: the finals that were held, or NULL. */
+/* After a search without a winner: removes the stored one if that is known to be wrong now, in the
+ * environment that it was measured in. A program would launch it. `f`: the finals that were held, or NULL. */
 tt_status tt__winner_revoke(const tt__session *s, const tt__search *search, const tt__finals *f);
 
 /* ---- Equal bits: winners that compute the bits of a configuration that the caller names ---- */
