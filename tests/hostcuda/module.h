@@ -11,6 +11,7 @@ struct CUfunc_st {
     hostcuda_faults faults;
     long n_reads, n_since;           /* launches since the host read results for the n-th time */
     double n_timed_runs, n_prepared; /* launches right after an event, and right before one */
+    bool has_run;
     int elem_size;                   /* -DELEM_SIZE, else 1 */
     int shared_limit;                /* dynamic, bytes */
     bool takes_large_clusters;       /* of more than 8 blocks */
