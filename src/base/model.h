@@ -227,6 +227,7 @@ typedef struct tt__workload {
     bool has_reference; /* otherwise files have the expected data, or nothing is verified */
     bool per_config;    /* the reference comes with each trial, in place of `launch` */
     bool has_verify;    /* a kernel finds the error of results; it comes with each trial */
+    bool verify_apart;  /* or with the reference, because the trial's file must not judge itself */
     tt__symbols reference, verify, data;
     tt__launch launch;  /* of the reference */
     tt__launch filling; /* of `data`; no passes: none */

@@ -332,6 +332,58 @@ static void accepts_fewer_buffers(void **state) {
     }
 }
 
+/* A kernel, what judges it, and a factor, which all of them may have wrong. */
+static const char *write_judged(const char *name, const char *before, const char *judge, int factor) {
+    static char text[4096];
+    snprintf(
+        text, sizeof text,
+        "//@ kernel k\n//@ problem n 1003\n%s"
+        "//@ buffer x f32 n in\n//@ buffer y f32 n out\n"
+        "//@ block 256\n//@ grid ceil_div(n, 256)\n//@ args y, x, i64 n\n"
+        "//@ %s\n//@ block 256\n//@ grid ceil_div(n, 256)\n"
+        "#define I (blockIdx.x * (long long)BLOCK + threadIdx.x)\n"
+        "extern \"C\" __global__ void k(float *y, const float *x, long long n) {\n"
+        "    if (I < n) y[I] = %d * x[I];\n}\n"
+        "extern \"C\" __global__ void plain(float *y, const float *x, long long n) {\n"
+        "    if (I < n) y[I] = %d * x[I];\n}\n"
+        "extern \"C\" __global__ void judge(double *error, const float *y, const float *x, long long n) {\n"
+        "    if (I < n && y[I] != %d * x[I]) *error = 1;\n}\n",
+        before, judge, factor, factor, factor);
+    fault_write(fault_path(name), text);
+    return fault_path(name);
+}
+
+/* The file of the reference says what is right, also with kernels that usually go with each configuration. A
+ * plain candidate has none of them. */
+static void lets_none_judge_itself(void **state) {
+    (void)state;
+#define PART "=256\n//@ buffer part f32 ceil_div(n, BLOCK) scratch\n"
+    static const struct {
+        const char *before, *honest, *judge, *says;
+    } cases[] = {
+        {"#define BLOCK 256\n", "#define BLOCK 256\n//@ param TURNS 1 2\n//@ default TURNS=1\n",
+         "verify judge\n//@ args error, y, x, i64 n", "judge finds an error of 1, and the limit is 0"},
+        {"//@ param BLOCK 256 128\n//@ default BLOCK" PART,
+         "//@ param TURNS 1 2\n//@ param BLOCK 256 128\n//@ default TURNS=1 BLOCK" PART,
+         "reference plain\n//@ args y, x, i64 n\n//@ per configuration", "first wrong element at y[0]: is "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run_result r;
+        const char *right = write_judged("right.cu", cases[i].before, cases[i].judge, 2);
+        const char *wrong = write_judged("mine.cu", cases[i].before, cases[i].judge, 3);
+        const char *honest = write_judged("honest.cu", cases[i].honest, cases[i].judge, 2);
+        const char *plain = write_plain("plain.cu", "f32", "", "if (i < n) y[i] = 2 * x[i];");
+        fault_tune(&r, "", "judge %s %s %s --json %s", right, wrong, honest, i == 0 ? plain : "");
+        assert_code(&r, 5);
+        expect_of(r.out, "mine.cu", "wrong", cases[i].says);
+        expect_of(r.out, "honest.cu", "not faster", "\"also_right_for\":\"n=1004\"");
+        if (i == 0)
+            expect_of(r.out, "plain.cu", "!wrong", "\"also_right_for\":\"n=1004\"");
+        run_free(&r);
+    }
+#undef PART
+}
+
 static void says_what_cannot_be_told(void **state) {
     (void)state;
     write_reference("f32", 32, "//@ tolerance abs 1e-3\n", "y[i] = 1e-5f * x[i];");
@@ -507,11 +559,17 @@ static void refuses_what_is_no_candidate(void **state) {
 int main(int argc, char **argv) {
     int code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sees_through_exploits),      cmocka_unit_test(gives_nothing_for_tricks),
-        cmocka_unit_test(differs_from_run_to_run),    cmocka_unit_test(accepts_honest_kernels),
-        cmocka_unit_test(accepts_templates),          cmocka_unit_test(says_what_cannot_be_told),
-        cmocka_unit_test(accepts_fewer_buffers),      cmocka_unit_test(compares_times),
-        cmocka_unit_test(says_where_no_verdict_goes), cmocka_unit_test(refuses_what_is_no_candidate),
+        cmocka_unit_test(sees_through_exploits),
+        cmocka_unit_test(gives_nothing_for_tricks),
+        cmocka_unit_test(differs_from_run_to_run),
+        cmocka_unit_test(accepts_honest_kernels),
+        cmocka_unit_test(accepts_templates),
+        cmocka_unit_test(says_what_cannot_be_told),
+        cmocka_unit_test(accepts_fewer_buffers),
+        cmocka_unit_test(compares_times),
+        cmocka_unit_test(lets_none_judge_itself),
+        cmocka_unit_test(says_where_no_verdict_goes),
+        cmocka_unit_test(refuses_what_is_no_candidate),
     };
     setenv("HOSTCUDA_ORDER", "alternate", 1);
     return fault_choose(argc, argv, &code) ? cmocka_run_group_tests(tests, fault_enter, run_leave) : code;

@@ -367,8 +367,8 @@ static tt_status expect_checks(tt__expected *e, const tt__template *t, const tt_
         tt__verify_candidate(&c, i);
         TT_GOTO(append_aside(e, &c, p));
     }
-    tt__role role = work->launch.n_passes ? TT__REFERENCE : TT__DATA;
-    if ((work->launch.n_passes || work->filling.n_passes) &&
+    tt__role role = tt__workload_role(work);
+    if (role != TT__ROLE_COUNT &&
         tt__space_aside(&c, t->operation, role, e->gpu, p, t->operation->t->default_config) == TT_OK)
         TT_GOTO(append_aside(e, &c, p));
 out:

@@ -139,6 +139,10 @@ static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
     g->key[0] = '\0'; /* a loaded kernel has the constants of another problem */
     reference = m->reference_size ? reference : NULL;
     TT_TRY(check_memory(g, &m->problem, &m->work));
+    g->judge.len = 0;
+    if (m->work.verify_apart)
+        tt__str_addn(&g->judge, reference, m->reference_size);
+    TT_TRY(tt__str_check(&g->judge));
     tt_status status =
         tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, TT__FIRST_DATA,
                           m->fresh_data, NULL, checkers, reference, m->reference_size);
@@ -358,11 +362,11 @@ static tt_status measure(tt__gpu_state *g, const tt__msg_trial *m, const tt__ker
 }
 
 /* Loads a kernel that verifies this configuration. It is a library of its own, with its own constants. */
-static tt_status load_check(tt__gpu_state *g, tt__kernel *out, const tt__msg_trial *m, const void *cubin,
+static tt_status load_check(tt__gpu_state *g, tt__kernel *out, const void *cubin, size_t n,
                             const tt__symbols *symbols, const tt__launch *launch) {
     if (!launch->n_passes)
         return TT_OK;
-    TT_TRY(tt__kernel_load(out, g->cu, cubin, m->cubin_size, symbols, launch));
+    TT_TRY(tt__kernel_load(out, g->cu, cubin, n, symbols, launch));
     return tt__verifier_constants(&g->verifier, out);
 }
 
@@ -380,8 +384,9 @@ static tt_status load(tt__gpu_state *g, const tt__msg_trial *m, const void *cubi
     tt__kernel_unload(&g->reference, g->cu);
     tt__kernel_unload(&g->verify, g->cu);
     g->key[0] = '\0';
-    TT_TRY(load_check(g, &g->reference, m, cubin, &w->reference, &m->checks.reference));
-    TT_TRY(load_check(g, &g->verify, m, cubin, &w->verify, &m->checks.verify));
+    TT_TRY(load_check(g, &g->reference, cubin, m->cubin_size, &w->reference, &m->checks.reference));
+    TT_TRY(load_check(g, &g->verify, w->verify_apart ? g->judge.text : cubin,
+                      w->verify_apart ? g->judge.len : m->cubin_size, &w->verify, &m->checks.verify));
     TT_TRY(tt__kernel_load(&g->kernel, g->cu, cubin, m->cubin_size, &m->symbols, &m->launch));
     TT_TRY(tt__verifier_constants(&g->verifier, &g->kernel));
     tt__copy(g->key, sizeof g->key, m->key);
@@ -694,6 +699,7 @@ int tt__gpu_worker(int ordinal) {
         g.times.begin_s = tt__now_s();
     } while (serve(&g, type, &request, f) == TT_OK);
     tt__str_free(&request);
+    tt__str_free(&g.judge);
     free(f);
     return 0; /* the driver frees everything at exit */
 }

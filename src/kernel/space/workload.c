@@ -222,6 +222,12 @@ static tt_status set_aside(tt__launch *out, const tt__operation *operation, tt__
     return TT_OK;
 }
 
+/* Does it work on what another file declares? Then that file says what is right, in its default
+ * configuration: code of the template must not judge itself. */
+static bool is_adopted(const tt__template *t) {
+    return t->own && t->own != t->operation;
+}
+
 tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
                               const tt__problem *p, const char *config) {
     const tt__operation *operation = t->operation;
@@ -232,8 +238,9 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
                           .in_graph = p->in_graph,
                           .moves = operation->moves,
                           .has_reference = operation->asides[TT__REFERENCE].n,
-                          .per_config = operation->per_config,
+                          .per_config = operation->per_config && !is_adopted(t),
                           .has_verify = operation->asides[TT__VERIFY].n,
+                          .verify_apart = operation->asides[TT__VERIFY].n && is_adopted(t),
                           .reference = operation->asides[TT__REFERENCE].symbols,
                           .verify = operation->asides[TT__VERIFY].symbols,
                           .data = operation->asides[TT__DATA].symbols,
@@ -249,7 +256,7 @@ tt_status tt__workload_try(tt__workload *out, const tt__template *t, const tt__g
     TT_TRY(tt__workload_arrays(out, t, gpu, p, NULL));
     TT_TRY(check_swaps(out, t));
     set_copy(out, p);
-    if (!operation->per_config)
+    if (!out->per_config)
         TT_TRY(set_aside(&out->launch, operation, TT__REFERENCE, gpu, p));
     return set_aside(&out->filling, operation, TT__DATA, gpu, p);
 }
@@ -268,20 +275,29 @@ tt_status tt__workload_of(tt__workload *out, const tt__template *t, const tt__gp
     return TT_OK;
 }
 
+tt__role tt__workload_role(const tt__workload *w) {
+    return w->launch.n_passes    ? TT__REFERENCE
+           : w->filling.n_passes ? TT__DATA
+           : w->verify_apart     ? TT__VERIFY
+                                 : TT__ROLE_COUNT;
+}
+
 tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt__gpu *gpu,
                               const tt__problem *p) {
     const tt__operation *operation = c->t->operation;
+    const bool adopted = is_adopted(c->t);
     tt__candidate aside;
     *out = (tt__checks){0};
-    if (operation->per_config) {
+    if (operation->per_config && !adopted) {
         TT_TRY(tt__space_aside(&aside, operation, TT__REFERENCE, gpu, p, c->config));
         out->reference = aside.launch;
     }
     if (operation->asides[TT__VERIFY].n) {
-        TT_TRY(tt__space_aside(&aside, operation, TT__VERIFY, gpu, p, c->config));
+        TT_TRY(tt__space_aside(&aside, operation, TT__VERIFY, gpu, p,
+                               adopted ? operation->t->default_config : c->config));
         out->verify = aside.launch;
     }
-    if (!any_by_config(operation))
+    if (!any_by_config(operation) || adopted)
         return TT_OK;
     tt__workload *w = malloc(sizeof *w); /* large for a stack */
     tt_status status = w ? tt__workload_arrays(w, c->t, gpu, p, c->config) : tt__fail_memory(sizeof *w);

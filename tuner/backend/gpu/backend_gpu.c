@@ -106,9 +106,9 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     tt__loop_now(l)->cutoff_us = 0;
     tt__loop_now(l)->await_s = INFINITY;
     TT_TRY(tt__workload_of(&task->work, t, &l->workers.gpu, p));
-    if (task->work.launch.n_passes || task->work.filling.n_passes) {
-        TT_TRY(tt__space_aside(&c, t->operation, task->work.launch.n_passes ? TT__REFERENCE : TT__DATA,
-                               &l->workers.gpu, p, t->operation->t->default_config));
+    const tt__role role = tt__workload_role(&task->work);
+    if (role != TT__ROLE_COUNT) {
+        TT_TRY(tt__space_aside(&c, t->operation, role, &l->workers.gpu, p, t->operation->t->default_config));
         TT_TRY(tt__cubins_want(&l->cubins, &c, p, &task->reference));
     }
     for (int i = 0; i < tt__verify_parts(&task->problem, &task->work); i++) {
