@@ -266,8 +266,10 @@ static void knows_what_the_reference_leaves(void **state) {
             "//@ kernel k\n//@ problem n 64\n//@ buffer y f32 n %s\n//@ buffer z f32 n out\n//@ block 64\n"
             "//@ grid 1\n//@ args y, z\n//@ reference r\n//@ block 64\n//@ grid 1\n//@ args y, z\n"
             "//@ tolerance rel 1e-3\n"
-            "extern \"C\" __global__ void k(float *y, float *z) { z[threadIdx.x] = threadIdx.x; if (threadIdx.x < 3) y[threadIdx.x] = threadIdx.x; y[3] = 1; }\n"
-            "extern \"C\" __global__ void r(float *y, float *z) { z[threadIdx.x] = threadIdx.x; if (threadIdx.x < 3) y[threadIdx.x] = threadIdx.x; }\n",
+            "extern \"C\" __global__ void k(float *y, float *z) { z[threadIdx.x] = threadIdx.x; if "
+            "(threadIdx.x < 3) y[threadIdx.x] = threadIdx.x; y[3] = 1; }\n"
+            "extern \"C\" __global__ void r(float *y, float *z) { z[threadIdx.x] = threadIdx.x; if "
+            "(threadIdx.x < 3) y[threadIdx.x] = threadIdx.x; }\n",
             cases[i].direction);
         fault_write(file, text);
         fault_tune(&r, "", "--kernel %s --db :memory:", file);
@@ -277,11 +279,36 @@ static void knows_what_the_reference_leaves(void **state) {
     }
 }
 
+/* That the copy, which is tried before, writes whole elements says nothing of this reference. It writes the
+ * last one as a whole. */
+static void knows_parts_of_elements(void **state) {
+    (void)state;
+    const char *file = fault_path("parts.cu"), *db = fault_path("parts.db");
+    run_result r;
+    fault_write(
+        file,
+        "//@ kernel k\n//@ problem n 64\n//@ buffer y i32 n out\n//@ runtime F 0 1\n//@ block 64\n//@ grid "
+        "1\n"
+        "//@ args y, i32 n, i32 F\n//@ default F=0\n//@ reference r\n//@ block 64\n//@ grid 1\n"
+        "//@ args y, i32 n, i32 0\n//@ metric gbps 4 * n / time_ns\n"
+        "static __device__ void write(short *y, int n, int F) {\n"
+        "    y[2 * threadIdx.x] = threadIdx.x; if (F || threadIdx.x == n - 1) y[2 * threadIdx.x + 1] = 7; }\n"
+        "extern \"C\" __global__ void k(short *y, int n, int F) { write(y, n, F); }\n"
+        "extern \"C\" __global__ void r(short *y, int n, int F) { write(y, n, F); }\n");
+    fault_tune(&r, "", "--kernel %s --db %s", file, db);
+    assert_code(&r, 0);
+    run_free(&r);
+    assert_int_equal(fault_number(db, "SELECT count(*) > 0 FROM problem WHERE key LIKE 'bytes=%'"), 1);
+    expect_right(db, "n=64", 0);
+    expect_wrong(db, "n=64", 1, "wrote to y[0], which the reference does not write");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_every_fault),           cmocka_unit_test(keeps_the_tolerance),
         cmocka_unit_test(reads_data_from_files),       cmocka_unit_test(verifies_again_after_other_launches),
         cmocka_unit_test(marks_what_was_not_verified), cmocka_unit_test(knows_what_the_reference_leaves),
+        cmocka_unit_test(knows_parts_of_elements),
     };
     return cmocka_run_group_tests(tests, fault_enter, run_leave);
 }

@@ -177,7 +177,7 @@ static void try_all(worker *w, const tt__space *space, const size_t *mine, size_
     MUST(tt__space_aside(&reference_of, t->operation, TT__REFERENCE, gpu, p, of->default_config));
     MUST(tt__config_options(&options, &n, &reference_of, p));
     const char *reference = sweep_compile(&w->cubins, of->path, of->source, &options, n, gpu->cc);
-    MUST(tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, NULL, checkers, reference, 0));
+    MUST(tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, false, checkers, reference, 0));
     for (size_t i = 0; i < n_mine; i++)
         try_candidate(w, &v, &space->items[mine[i]], o);
     tt__verifier_close(&v);

@@ -86,7 +86,7 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
                         compile(&cubins, tt__checker[0].name, tt__checker[0].source, &checker_of, p, gpu->cc);
                 }
                 const char *reference = compile(&cubins, of->path, of->source, &reference_of, p, gpu->cc);
-                MUST(tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, NULL, checkers,
+                MUST(tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, false, checkers,
                                        reference, 0));
             }
             check(&v, &space.items[k * (space.n - 1) / (EACH - 1)], &cubins, gpu->cc);

@@ -30,8 +30,8 @@
  *
  * Guards, inputs, and the bytes that the reference does not write must be unchanged. What that is, the
  * reference shows: it runs twice, on random bits and on their inverse, and what keeps both was not written.
- * If that shows that it writes whole elements of 4 bytes or more, it runs once on the second data: an element
- * that keeps all of its random bits was not written.
+ * If that shows that it writes whole elements of 4 bytes or more, it runs once on the second data and at
+ * other sizes: an element that keeps all of its random bits was not written.
  *
  * What is compared with lies in the same memory as everything else, so a wild write may hit it. A checksum of
  * it is looked at when a run was wrong, and the worker ends if that has changed. A kernel might also find the
@@ -61,20 +61,12 @@ static tt_status reference_leaves(tt__verifier *v, const tt__area *area, size_t 
     return TT_OK;
 }
 
-/* As `mix` of verify.cu. */
-static unsigned mix(uint64_t i, unsigned seed) {
-    unsigned h = (unsigned)i * 0x9e3779b1u ^ ((unsigned)(i >> 32) + seed) * 0x85ebca77u;
-    h = (h ^ (h >> 16)) * 0x7feb352du;
-    h = (h ^ (h >> 15)) * 0x846ca68bu;
-    return h ^ (h >> 16);
-}
-
 /* Reads bytes of what an area is compared with: the right results are hidden. */
 static tt_status read_right(tt__verifier *v, const tt__area *area, CUdeviceptr with, size_t at,
                             unsigned char *out, size_t n) {
     TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(out, with + at, n), "cuMemcpyDtoH"));
     for (size_t k = 0; k < n && v->key && with == area->reference; k++)
-        out[k] ^= (unsigned char)(mix((at + k) / 4, v->key) >> 8 * ((at + k) % 4));
+        out[k] ^= (unsigned char)(tt__verify_mix((at + k) / 4, v->key) >> 8 * ((at + k) % 4));
     return TT_OK;
 }
 

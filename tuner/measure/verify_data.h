@@ -68,11 +68,11 @@ int64_t tt__verify_bytes(const tt__workload *w);
 /* Allocates, fills, and runs the reference (cubin NULL: none). There are tt__verify_parts checkers.
  * TT_E_NO_MEMORY, TT_E_CUDA, TT_E_IO if a data file cannot be read or has the wrong size, or TT_E_INVALID as
  * below. With fresh_data, inputs hold other numbers in each run, so that no kernel can bring the answer
- * along. `first` is open for the same problem, or NULL. What it knows need not be found again. */
+ * along. `whole`: a verifier of the operation, for other data or another size, has found that. */
 tt_status tt__verifier_open(tt__verifier *v, const tt__driver *cu, CUstream stream, const tt__problem *p,
-                            const tt__workload *w, tt__data_set set, bool fresh_data,
-                            const tt__verifier *first, const void *const *checker_cubins,
-                            const void *reference_cubin, size_t reference_size);
+                            const tt__workload *w, tt__data_set set, bool fresh_data, bool whole,
+                            const void *const *checker_cubins, const void *reference_cubin,
+                            size_t reference_size);
 void tt__verifier_close(tt__verifier *v);
 /* Makes what results are compared with, by a loaded kernel (NULL: from files only). TT_E_INVALID: the
  * reference writes something else, or nothing of a result. */
@@ -99,6 +99,8 @@ typedef struct tt__finding {
     uint64_t bits;     /* a hash of a result */
 } tt__finding;
 
+/* As `mix` of verify.cu: what tt_fill writes into word i. */
+unsigned tt__verify_mix(uint64_t i, unsigned seed);
 bool tt__verify_is_result(const tt__array *a);
 bool tt__verify_is_exact(const tt__array *a);
 unsigned tt__verify_seed(const tt__verifier *v, int i);

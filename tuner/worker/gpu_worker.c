@@ -134,6 +134,8 @@ static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
     if (!reference)
         return TT_E_IO;
     TT_TRY(open_context(g));
+    /* What the reference was seen to do for a problem is known of it for the neighbours. */
+    const bool whole = g->open && g->verifier.whole && strcmp(g->verifier.problem.text, m->problem.text) == 0;
     if (g->open)
         close_problem(g);
     g->key[0] = '\0'; /* a loaded kernel has the constants of another problem */
@@ -145,10 +147,10 @@ static tt_status open_problem(tt__gpu_state *g, const tt__str *request) {
     TT_TRY(tt__str_check(&g->judge));
     tt_status status =
         tt__verifier_open(&g->verifier, g->cu, g->stream, &m->problem, &m->work, TT__FIRST_DATA,
-                          m->fresh_data, NULL, checkers, reference, m->reference_size);
+                          m->fresh_data, whole, checkers, reference, m->reference_size);
     if (status == TT_OK && g->has_second)
         status = tt__verifier_open(&g->second, g->cu, g->stream, &m->problem, &m->work, TT__SECOND_DATA,
-                                   m->fresh_data, &g->verifier, checkers, reference, m->reference_size);
+                                   m->fresh_data, g->verifier.whole, checkers, reference, m->reference_size);
     if (status == TT_OK)
         status = tt__pool_open(&g->pool, &g->verifier, &g->gpu);
     if (status == TT_OK)
