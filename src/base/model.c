@@ -79,3 +79,17 @@ const char *tt__trial_advice(tt__trial_status s) {
 
 const char *const tt__directions[TT__DIRECTION_COUNT] = {"in",      "out",    "inout",
                                                          "scratch", "scalar", "constant"};
+
+int tt__main_pass(const tt__launch *launch) {
+    double most = -1;
+    int best = 0;
+    for (int i = 0; i < launch->n_passes; i++) {
+        const tt__pass *p = &launch->passes[i];
+        double threads = p->off ? 0 : tt__pass_blocks(p) * tt__pass_threads(p);
+        if (threads > most) {
+            most = threads;
+            best = i;
+        }
+    }
+    return best;
+}

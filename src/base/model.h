@@ -152,6 +152,9 @@ typedef struct tt__launch {
     tt__arg args[TT__ARGS_MAX];
 } tt__launch;
 
+/* The pass with the most threads. */
+int tt__main_pass(const tt__launch *launch);
+
 /* The extern "C" names of the passes' kernels. */
 typedef struct tt__symbols {
     char name[TT__PASSES_MAX][TT__SYMBOL_MAX];

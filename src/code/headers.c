@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/sizes.h"
-#include "code/nvrtc.h"
 
 /* ---- The host's */
 

@@ -21,8 +21,12 @@ extern const char *const tt__host_header_names[];
 extern const char *const tt__host_header_texts[];
 extern const size_t tt__n_host_headers;
 
+/* Our own option: adds a typedef before the source. A macro T would also change the parameter T of
+ * templates in NVRTC's own headers. */
+#define TT__TYPEDEF "typedef:" /* and NAME=TYPE */
+
 /* Appends what code for nvcc has without an include, as far as this text names it: macros, names of types,
- * `std::max` and the like, types of the n options (code/nvrtc.h), and, if `torch`, those of PyTorch that
+ * `std::max` and the like, types of the n options (TT__TYPEDEF), and, if `torch`, those of PyTorch that
  * kernels take. The last line is `#line 1`. */
 void tt__add_head(tt__str *out, const char *source, bool torch, const char *options, int n);
 

@@ -20,28 +20,17 @@ const char *tt__nvrtc_path(void);
 /* Appends the compute capabilities that it compiles for: "80 86 90 100". */
 tt_status tt__nvrtc_archs(tt__str *out);
 
-/* Our own option: adds a typedef before the source. A macro T would also change the parameter T of
- * templates in NVRTC's own headers. */
-#define TT__TYPEDEF "typedef:"
-/* Another: a kernel that is not extern "C", such as an instance of a template. Its name in the code is
+/* Our own option: a kernel that is not extern "C", such as an instance of a template. Its name in the code is
  * appended to the cubin (code/cubin.h). After a '\n' follows the expression that the compiler gets, if it
  * is another. */
 #define TT__KERNEL "kernel:"
 
-/* Another: code that follows the source. */
-#define TT__CODE "code:"
-
-/* Another: the file is a user's, and these are the names of its kernels, with blanks between. The code is
- * made for the very architecture (sm_90a), which makes other code of some kernels, and code/source.h changes
- * the text. */
-#define TT__USERS "users:"
-
 /* Compiles to a cubin for compute capability `cc` (90 is sm_90) and appends it to `out`. `options` are n
- * strings, each ending with a NUL (tt__config_options): NVRTC's options, TT__TYPEDEF followed by
- * "NAME=TYPE", TT__KERNEL followed by a name, TT__CODE, or TT__USERS. A source that includes <FILE> gets
- * the folders of CUDA's own headers. Functions without an execution space are for the device, if there are
- * any. TT_E_COMPILE: the message has NVRTC's log, shortened. TT_E_UNSUPPORTED: this NVRTC does not know `cc`;
- * the message lists those it knows. */
+ * strings, each ending with a NUL (tt__config_options): NVRTC's options, TT__KERNEL followed by a name, and
+ * those of code/source.h and code/headers.h. A source that includes <FILE> gets the folders of CUDA's own
+ * headers. Functions without an execution space are for the device, if there are any. TT_E_COMPILE: the
+ * message has NVRTC's log, shortened. TT_E_UNSUPPORTED: this NVRTC does not know `cc`; the message lists
+ * those it knows. */
 tt_status tt__nvrtc_compile(tt__str *out, const char *name, const char *source, const char *options,
                             int n_options, int cc);
 

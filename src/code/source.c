@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/sizes.h"
 #include "base/str.h"
 #include "code/cxx.h"
 #include "code/headers.h"
-#include "code/nvrtc.h"
 
 /* Is the option one of ours? */
 static bool is_ours(const char *option, const char *kind) {

@@ -9,6 +9,13 @@
 
 #include "base/str.h"
 
+/* Our own option: code that follows the source. */
+#define TT__CODE "code:"
+
+/* Another: the file is a user's, and these are the names of its kernels, with blanks between. The code is
+ * made for the very architecture (sm_90a), which makes other code of some kernels, and the text is cut. */
+#define TT__USERS "users:"
+
 /* What goes of a user's file before it is compiled. Nothing is parsed, so each is right for nearly all code,
  * and the next one is for the rest. */
 typedef enum tt__cut {
@@ -20,9 +27,9 @@ typedef enum tt__cut {
     TT__CUT_NOTHING,
 } tt__cut;
 
-/* Appends the text for n options (code/nvrtc.h), each with its NUL. With TT__USERS it is cut. Includes of
- * libraries for the host go, too, and a macro -DNAME=VALUE takes the place of `#define NAME`, or of the value
- * of one `const int NAME = ...;`, and is then no macro: dropped[i]. Lines keep their numbers. */
+/* Appends the text for n options (tt__nvrtc_compile), each with its NUL. With TT__USERS it is cut. Includes
+ * of libraries for the host go, too, and a macro -DNAME=VALUE takes the place of `#define NAME`, or of the
+ * value of one `const int NAME = ...;`, and is then no macro: dropped[i]. Lines keep their numbers. */
 tt_status tt__source_make(tt__str *out, bool *dropped, tt__cut cut, const char *source, const char *options,
                           int n);
 

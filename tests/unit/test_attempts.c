@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "code/nvrtc.h"
+#include "code/source.h"
 
 static char *asked;
 static const int *n_open;

@@ -12,6 +12,7 @@
 #include "code/cubin.h"
 #include "code/headers.h"
 #include "code/nvrtc.h"
+#include "code/source.h"
 
 enum { EXIT_SKIPPED = 77, CC = 90 };
 

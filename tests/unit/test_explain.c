@@ -87,7 +87,7 @@ static double *double_of(tt__explain_facts *f, const char *name) {
         if (strcmp(doubles[i].name, name) == 0)
             return (double *)((char *)f + doubles[i].offset);
     for (int i = 0; i < TT__COUNTER_COUNT; i++)
-        if (strcmp(tt__counter_metrics[i], name) == 0)
+        if (strcmp(tt__counter_metrics()[i], name) == 0)
             return &f->counted.values[i];
     return NULL;
 }
@@ -532,7 +532,7 @@ static void test_counters_have_causes(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < TT__COUNT(counters); i++) {
-        const char *metric = tt__counter_metrics[counters[i]];
+        const char *metric = tt__counter_metrics()[counters[i]];
         int n = 0;
         for (size_t k = 0; k < tt__n_causes; k++)
             if (tt__causes[k].counter == counters[i]) {

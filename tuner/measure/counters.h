@@ -95,7 +95,14 @@ typedef enum tt__counter {
 } tt__counter;
 
 /* CUPTI's names, by tt__counter. */
-extern const char *const tt__counter_metrics[TT__COUNTER_COUNT];
+static inline const char *const *tt__counter_metrics(void) {
+    static const char *const metrics[TT__COUNTER_COUNT] = {
+#define TT__METRIC(member, metric) metric,
+        TT__COUNTERS(TT__METRIC)
+#undef TT__METRIC
+    };
+    return metrics;
+}
 
 /* One cold launch of a configuration, counted. */
 typedef struct tt__counted {
@@ -105,8 +112,5 @@ typedef struct tt__counted {
     int local_bytes;                  /* of a thread: spilled registers, and arrays with variable indices */
     char why[TT__REASON_MAX];         /* why nothing was counted, and what to do; or "" */
 } tt__counted;
-
-/* The pass with the most threads. */
-int tt__main_pass(const tt__launch *launch);
 
 #endif

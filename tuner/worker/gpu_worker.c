@@ -452,7 +452,7 @@ static tt_status read_counters(tt__counted *out, tt__counting *c, tt__bench_pool
         return tt__pool_launch(pool, thing, &(tt__around){begin_profile, end_profile, pool});
     TT_TRY(tt__cu_check(pool->cu->cuCtxGetCurrent(&context), "cuCtxGetCurrent"));
     if (!c->cupti)
-        TT_TRY(tt__cupti_open(&c->cupti, context, c->ordinal, tt__counter_metrics, TT__COUNTER_COUNT));
+        TT_TRY(tt__cupti_open(&c->cupti, context, c->ordinal, tt__counter_metrics(), TT__COUNTER_COUNT));
     return tt__cupti_count(c->cupti, out->values, &out->n_replays, REPLAYS_MAX, launch_counted,
                            &(counted){pool, thing});
 }

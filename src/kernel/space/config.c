@@ -9,7 +9,9 @@
 
 #include "base/str.h"
 #include "code/cubin.h"
+#include "code/headers.h"
 #include "code/nvrtc.h"
+#include "code/source.h"
 #include "kernel/annotation/annotation.h"
 #include "kernel/expression/expr.h"
 

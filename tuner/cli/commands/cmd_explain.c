@@ -104,7 +104,7 @@ static void add_facts(tt__json *j, const tt__explain_facts *f) {
     tt__json_int(j, "replays", f->counted.n_replays);
     tt__json_open(j, "counters", '{');
     for (int i = 0; i < TT__COUNTER_COUNT && tt__facts_counted(f); i++)
-        tt__json_number(j, tt__counter_metrics[i], f->counted.values[i], 9);
+        tt__json_number(j, tt__counter_metrics()[i], f->counted.values[i], 9);
     tt__json_close(j, '}');
 }
 

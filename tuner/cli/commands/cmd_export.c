@@ -8,7 +8,7 @@
 #include "api/problem.h"
 #include "base/grow.h"
 #include "base/json.h"
-#include "code/nvrtc.h"
+#include "code/headers.h"
 #include "db/exchange/export.h"
 #include "db/exchange/recording.h"
 #include "dispatch/ladder.h"
