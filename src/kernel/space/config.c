@@ -88,8 +88,8 @@ tt_status tt__config_adapt(char out[TT__CONFIG_MAX], const tt__template *t, cons
     return TT_OK;
 }
 
-/* Appends a piece to `used` bytes, as far as it fits, and returns how many there are. Pieces have few bytes, and
- * each member of a space is made of many, so a loop is faster than strlen and memcpy. */
+/* Appends a piece to `used` bytes, as far as it fits, and returns how many there are. Pieces have few bytes,
+ * and each member of a space is made of many, so a loop is faster than strlen and memcpy. */
 static size_t add_piece(char *out, size_t size, size_t used, const char *piece) {
     while (*piece && used < size - 1)
         out[used++] = *piece++;
