@@ -66,7 +66,10 @@ tt_status tt__with_copy_expect(tt__session *s, const tt__search *search) {
     size_t left = tt__search_left(search);
     if (!s->expected || left == 0)
         return TT_OK;
-    if (!tt__search_wants_all(s, search))
+    const bool wants_all = tt__search_wants_all(s, search);
+    if (!wants_all && s->strategy == &tt__strategy_random) /* the model does not know what it will name */
+        return TT_OK;
+    if (!wants_all)
         return expect_best(s, search, search->n_favourites ? search->n_favourites : left);
     for (size_t i = 0; i < search->space.n; i++)
         if (search->known[i] == TT__UNTRIED)
