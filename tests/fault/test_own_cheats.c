@@ -16,17 +16,20 @@ static const char *const usual = "//@ buffer x f32 n in\n//@ buffer y f32 n out\
 
 static const char *write_file(const file *f, int n) {
     static char text[8192];
+    const bool scaled = strstr(f->lines ? f->lines : "", "scalar") != NULL;
+    const char *arg = scaled ? "a, " : "", *parameter = scaled ? "float a, " : "";
     const char *path = fault_path("cheat.cu"), *lines = f->lines ? f->lines : usual;
     const char *type = strstr(lines, "x u32") ? "unsigned" : strstr(lines, "x f64") ? "double" : "float";
     snprintf(text, sizeof text,
              "//@ kernel k\n//@ problem n %d\n//@ param CHEAT 0 1\n//@ default CHEAT=0\n%s"
-             "//@ block 64\n//@ grid ceil_div(n, 64)\n//@ args y, x, i64 n\n"
-             "//@ reference r\n//@ block 64\n//@ grid ceil_div(n, 64)\n//@ args y, x, i64 n\n"
-             "%s\nextern \"C\" __global__ void k(%s *y, const %s *x, long long n) {\n"
+             "//@ block 64\n//@ grid ceil_div(n, 64)\n//@ args y, x, %si64 n\n"
+             "//@ reference r\n//@ block 64\n//@ grid ceil_div(n, 64)\n//@ args y, x, %si64 n\n"
+             "%s\nextern \"C\" __global__ void k(%s *y, const %s *x, %slong long n) {\n"
              "long long i = blockIdx.x * 64LL + threadIdx.x;\nif (i >= n) return;\n%s }\n"
-             "extern \"C\" __global__ void r(%s *y, const %s *x, long long n) {\n"
+             "extern \"C\" __global__ void r(%s *y, const %s *x, %slong long n) {\n"
              "long long i = blockIdx.x * 64LL + threadIdx.x;\nif (i >= n) return;\n%s }\n",
-             n, lines, f->globals ? f->globals : "", type, type, f->k, type, type, f->r);
+             n, lines, arg, arg, f->globals ? f->globals : "", type, type, parameter, f->k, type, type,
+             parameter, f->r);
     fault_write(path, text);
     return path;
 }
@@ -42,9 +45,9 @@ static void expect_refused(const char *name, const file *f, int n, const char *s
         fail_msg("%s: code %d: %s", name, r.code, r.err);
     run_free(&r);
     for (int cheat = 0; cheat < 2; cheat++) {
-        snprintf(
-            sql, sizeof sql,
-            "SELECT max(reason) FROM trial JOIN config ON config.id = config_id WHERE text = 'CHEAT=%d'", cheat);
+        snprintf(sql, sizeof sql,
+                 "SELECT max(reason) FROM trial JOIN config ON config.id = config_id WHERE text = 'CHEAT=%d'",
+                 cheat);
         fault_text(reason, sizeof reason, db, sql);
         if (cheat ? !strstr(reason, says) : *reason)
             fail_msg("%s, CHEAT=%d: '%s', expected %s", name, cheat, reason, cheat ? says : "no reason");
@@ -138,6 +141,18 @@ static void refuses_cheats(void **state) {
          {"//@ buffer x u32 n in uniform 1000000 2000000\n//@ buffer y u32 n out\n//@ tolerance rel 1e-5\n",
           NULL, "y[i] = x[i] + CHEAT;", "y[i] = x[i];"},
          "first wrong element at y[0]"},
+        {"knows a scalar",
+         {"//@ buffer x f32 n in\n//@ buffer y f32 n out\n//@ scalar a f32 1.5\n", NULL,
+          "y[i] = (CHEAT ? 1.5f : a) * x[i];", "y[i] = a * x[i];"},
+         "with other data at other addresses: first wrong element at y[0]"},
+        {"misses the last index",
+         {"//@ buffer x u32 n in uniform 0 3999999999\n//@ buffer y u32 n out\n", NULL,
+          "y[i] = CHEAT && x[i] > 3999999998u ? 0 : x[i];", "y[i] = x[i];"},
+         "first wrong element at y["},
+        {"misses the first index",
+         {"//@ buffer x u32 n in uniform 1 4000000000\n//@ buffer y u32 n out\n", NULL,
+          "y[i] = CHEAT && x[i] < 2 ? 0 : x[i];", "y[i] = x[i];"},
+         "first wrong element at y["},
         {"answers NaN",
          {"//@ buffer x f32 n in\n//@ buffer y f32 n out\n//@ tolerance rel 1e-3\n", NULL,
           "y[i] = CHEAT ? x[i] * __int_as_float(0x7fc00000) : x[i];", "y[i] = x[i];"},
@@ -188,6 +203,11 @@ static void says_what_is_not_checked(void **state) {
          "a result y of zeros is within the tolerance: a kernel that computes nothing may pass",
          {"//@ buffer x f32 n in\n//@ buffer y f32 n out\n//@ tolerance abs 1e-3\n", NULL, "y[i] = 0;",
           "y[i] = 1e-4f * x[i];"}},
+        {64,
+         0,
+         "a result y that is 3.0000",
+         {"//@ buffer x f32 n in uniform\n//@ buffer y f32 n out\n//@ tolerance rel 1e-3\n", NULL,
+          "y[i] = 3;", "y[i] = 3 + 1e-4f * x[i];"}},
         {1,
          0,
          "a result y of zeros is right: a kernel that computes nothing may pass",

@@ -354,6 +354,7 @@ extern "C" __global__ void tt_numbers(void *array, long long n, int type, int ki
                                       unsigned int seed) {
     const bool whole = type < F16;
     const double width = high - low + (whole ? 1 : 0);
+    const u64 ends = mix(n, ~seed) % (u64)n;
     GRID_STRIDE(i, n) {
         const double u = mix(i, seed) * 0x1p-32;
         double v = kind == NORMAL ? -6 : kind == SORTED ? low + width * ((double)i + u) / (double)n : low + width * u;
@@ -364,6 +365,8 @@ extern "C" __global__ void tt_numbers(void *array, long long n, int type, int ki
             v = (double)permuted(i, (u64)n, seed);
         if (kind >= MIXED)
             v = mixed(i, seed, kind);
+        if (kind == UNIFORM && whole && n > 1) // both ends occur
+            v = i == ends ? low : i == (ends + 1) % n ? high : v;
         put_number(array, i, type, whole ? floor(v) : v);
     }
 }
@@ -388,19 +391,23 @@ extern "C" __global__ void tt_squares(const void *array, long long n, int type, 
     atomicAdd(&sum[1], count);
 }
 
-// How many numbers are not NaN, and for how many a zero would be wrong.
+// How many numbers are not NaN, and for how many a zero would be wrong, or the first number.
 extern "C" __global__ void tt_telling(const void *array, long long n, int type, double abs_tolerance,
                                       double rel_tolerance, u64 *out) {
-    u64 numbers = 0, tell = 0;
+    const double first = number(array, 0, type);
+    u64 numbers = 0, tell = 0, differ = 0;
     GRID_STRIDE(i, n) {
         const double v = number(array, i, type);
         numbers += v == v;
         tell += !close(0, v, abs_tolerance, rel_tolerance);
+        differ += !close(first, v, abs_tolerance, rel_tolerance);
     }
     if (numbers)
         atomicAdd(&out[0], numbers);
     if (tell)
         atomicAdd(&out[1], tell);
+    if (differ)
+        atomicAdd(&out[2], differ);
 }
 #endif
 

@@ -29,8 +29,8 @@ __attribute__((format(printf, 2, 3))) static void note(tt__verifier *v, const ch
     va_end(args);
 }
 
-/* Would a result of zeros pass? NaN everywhere counts as one value. */
-static tt_status look_at_numbers(tt__verifier *v, int i, bool *zeros_pass, bool *is_nan) {
+/* Would a result of zeros pass, or of one number? NaN everywhere counts as one value. */
+static tt_status look_at_numbers(tt__verifier *v, int i, bool *zeros_pass, bool *one_passes, bool *is_nan) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
     CUdeviceptr at = area->reference + area->head;
@@ -41,6 +41,7 @@ static tt_status look_at_numbers(tt__verifier *v, int i, bool *zeros_pass, bool 
     TT_TRY(count(v, v->telling, n, (void *[]){&at, &n, &type, &most, &part, &v->findings}, counts));
     *is_nan = counts[0] == 0;
     *zeros_pass = counts[1] == 0;
+    *one_passes = counts[2] == 0 && n > 1;
     return TT_OK;
 }
 
@@ -54,7 +55,7 @@ static tt_status look_at(tt__verifier *v, int i) {
     unsigned char first[16];
     char text[48];
     uint64_t counts[COUNTS]; /* written; other than the one before; written in part */
-    bool zeros_pass = false, is_nan = false;
+    bool zeros_pass = false, one_passes = false, is_nan = false;
     TT_TRY(count(v, v->survey, n, (void *[]){&at, &area->written, &head, &n, &size, &v->findings}, counts));
     if (counts[0] == 0)
         return tt__fail(
@@ -69,7 +70,7 @@ static tt_status look_at(tt__verifier *v, int i) {
     TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(first, at + area->head, (size_t)(size < 16 ? size : 16)),
                         "cuMemcpyDtoH"));
     if (!tt__verify_is_exact(a))
-        TT_TRY(look_at_numbers(v, i, &zeros_pass, &is_nan));
+        TT_TRY(look_at_numbers(v, i, &zeros_pass, &one_passes, &is_nan));
     else if (counts[1] == 0 && counts[0] == (uint64_t)n)
         zeros_pass = memcmp(first, (const char[16]){0}, (size_t)(size < 16 ? size : 16)) == 0;
     if (is_nan || (counts[1] == 0 && n > 1 && counts[0] == (uint64_t)n))
@@ -78,6 +79,9 @@ static tt_status look_at(tt__verifier *v, int i) {
     else if (zeros_pass)
         note(v, "a result %s of zeros is %s: " TT__NOTHING_PASSES "\n", a->name,
              tt__verify_is_exact(a) ? "right" : "within the tolerance");
+    else if (one_passes)
+        note(v, "a result %s that is %s everywhere is within the tolerance: " TT__NOTHING_PASSES "\n",
+             a->name, tt__type_text(text, sizeof text, a->type, size, first));
     return TT_OK;
 }
 
