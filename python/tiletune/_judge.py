@@ -14,8 +14,11 @@ _ANSWERS = (0, 1, 5, 6)
 
 
 def _file(folder: str, name: str, kernel: str | os.PathLike[str]) -> str:
+    if not isinstance(kernel, (str, os.PathLike)):
+        raise InvalidError(f"judge: {name} is {kernel!r:.60}, expected the text of a kernel, or a path that ends in .cu")
     if isinstance(kernel, os.PathLike) or ("\n" not in kernel and kernel.endswith(".cu")):
-        return os.fspath(kernel)
+        path = os.fspath(kernel)
+        return os.path.join(os.curdir, path) if path.startswith("-") else path  # it is no option
     path = os.path.join(folder, name)
     pathlib.Path(path).write_text(kernel, encoding="utf-8")
     return path

@@ -384,17 +384,32 @@ static void lets_none_judge_itself(void **state) {
 #undef PART
 }
 
+static void expect_one_line(void) {
+    run_result r;
+    fault_tune(&r, "", "judge %s %s", fault_path("right.cu"), fault_path("mine.cu"));
+    assert_ptr_equal(strchr(r.out, '\n'), r.out + strlen(r.out) - 1);
+    run_free(&r);
+}
+
 static void says_what_cannot_be_told(void **state) {
     (void)state;
     write_reference("f32", 32, "//@ tolerance abs 1e-3\n", "y[i] = 1e-5f * x[i];");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = 0;");
-    expect(6, "cannot tell: the right result shows nothing: a kernel that computes nothing may pass", "");
+    expect(6,
+           "right.cu: a result y of zeros is within the tolerance: a kernel that computes nothing may pass, ",
+           "");
     write_reference("f32", 32, "//@ tolerance rel 1e-3\n", "y[i] = x[i] * __int_as_float(0x7fc00000);");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = __int_as_float(0x7fc00000);");
     expect(6, "cannot tell: the right result shows nothing", "");
     write_reference("f32", 32, "", "y[i] = nothing;");
     expect(6, "cannot tell: they could not be judged: ", "");
     expect(6, "\"reason\":\"they could not be judged: ", "--json");
+    /* Bits tell two NaN apart, and a compiler's message is in one line, too. */
+    write_reference("f32", 32, "", "y[i] = x[i] < 0 ? __int_as_float(0x7fc00000) : x[i];");
+    write_plain("mine.cu", "f32", "", "if (i < n) y[i] = x[i] < 0 ? __int_as_float(0x7fffffff) : x[i];");
+    expect(5, "]: is 0x7fffffff, should be 0x7fc00000; ", "");
+    write_plain("mine.cu", "f32", "", "if (i < n) y[i] = nothing;");
+    expect_one_line();
     write_reference("f64", 32, "//@ tolerance rel 1e-12\n", "y[i] = x[i] * x[i];");
     write_plain("mine.cu", "f64", "", "if (i < n) y[i] = (double)((float)x[i] * (float)x[i]);");
     expect(5, "wrong: first wrong element at y[", "");

@@ -87,13 +87,18 @@ static tt_status explain_element(tt__verifier *v, int i, int64_t element, CUdevi
                             "cuMemcpyDtoH"));
         kept = memcmp(elements[1], elements[2], (size_t)a->elem_size) == 0;
     }
+    tt__type_text(is, sizeof is, a->type, a->elem_size, elements[0]);
+    tt__type_text(should, sizeof should, a->type, a->elem_size, elements[1]);
+    if (strcmp(is, should) == 0) { /* two NaN */
+        tt__type_text(is, sizeof is, TT__TYPE_ELEM, a->elem_size, elements[0]);
+        tt__type_text(should, sizeof should, TT__TYPE_ELEM, a->elem_size, elements[1]);
+    }
     if (!tt__verify_is_exact(a))
         tt__format(tolerance, sizeof tolerance, " (tolerance: abs %g, rel %g)", area->tolerance,
                    a->rel_tolerance);
     snprintf(trial->reason, sizeof trial->reason,
              "first wrong element at %s[%lld]: is %s, should be %s%s%s; %llu pieces of 16 bytes differ",
-             a->name, (long long)element, tt__type_text(is, sizeof is, a->type, a->elem_size, elements[0]),
-             tt__type_text(should, sizeof should, a->type, a->elem_size, elements[1]),
+             a->name, (long long)element, is, should,
              kept ? " as before, since the reference does not change it" : "", tolerance,
              (unsigned long long)found->n);
     return TT_OK;

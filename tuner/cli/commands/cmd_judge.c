@@ -212,7 +212,7 @@ typedef struct contest {
     const tt__template *templates[2];
     tt__trial base, candidate; /* of the finals, else of the screening */
     bool base_there, candidate_there, done;
-    bool nothing; /* a kernel that computes nothing may pass */
+    char nothing[TT__REASON_MAX]; /* which result a kernel that computes nothing may have; "": none */
     tt__str *notes;
     int64_t run_id;
 } contest;
@@ -222,6 +222,15 @@ static tt_status take_final(void *user, const tt__trial_row *row) {
     if (row->run_id == c->run_id)
         *(strcmp(row->kernel, base_name) == 0 ? &c->base : &c->candidate) = *row->trial;
     return TT_OK;
+}
+
+/* Copies the line of the notes that says so. */
+static void find_nothing(contest *c) {
+    const char *notes = tt__str_text(c->notes), *line = strstr(notes, TT__NOTHING_PASSES);
+    while (line && line > notes && line[-1] != '\n')
+        line--;
+    if (line)
+        tt__format(c->nothing, sizeof c->nothing, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
 /* Right for the size shown only? A size that the other kernel does not do says nothing. */
@@ -268,7 +277,7 @@ static tt_status after(void *user, tt__session *s, tt__search *copy, const tt__s
     c->done = true;
     TT_TRY(
         tt__store_trials(s->store, s->gpu_id, &s->env, search->problem_id, TT__STAGE_FINAL, take_final, c));
-    c->nothing = strstr(tt__str_text(c->notes), TT__NOTHING_PASSES) != NULL; /* not near it */
+    find_nothing(c); /* not near it */
     const bool passed = c->base_there && c->base.status == TT__TRIAL_OK && c->candidate_there &&
                         c->candidate.status == TT__TRIAL_OK;
     return passed ? try_near(c, s, &search->problem) : TT_OK;
@@ -363,8 +372,8 @@ static tt_status judge_one(judge *j, judgement *out, tt_ctx *ctx, const tt_tune_
         out->code = EXIT_WRONG;
         out->status = c.candidate.status;
         tt__copy(out->reason, sizeof out->reason, c.candidate.reason);
-    } else if (status == TT_OK && c.nothing) {
-        tt__copy(out->reason, sizeof out->reason, "the right result shows nothing: " TT__NOTHING_PASSES);
+    } else if (status == TT_OK && *c.nothing) {
+        tt__format(out->reason, sizeof out->reason, "the right result shows nothing: %s", c.nothing);
     } else if (status == TT_OK) {
         compare(out, &c);
     }
@@ -479,17 +488,26 @@ static tt_status print_json(const judge *j) {
     return tt__cli_print_json(&out);
 }
 
-static void print_text(const judge *j) {
+/* A line each: a compiler's message has several, which quote the candidate and might look like a verdict. */
+static tt_status print_text(const judge *j) {
     tt__cli_say(stderr, "%s", tt__str_text(&j->notes));
     for (size_t i = 0; i < j->n; i++) {
         const judgement *x = &j->items[i];
-        tt__cli_say(stdout, "%s: %s", x->path, x->code == EXIT_WRONG ? "wrong" : verdict_name(x->code));
+        tt__str line = {0};
+        tt__str_addf(&line, "%s: %s", x->path, verdict_name(x->code));
         if (x->ratio.median > 0 && x->code != EXIT_WRONG)
-            tt__cli_say(stdout, ": right, %.3fx (%.3f to %.3f) the speed of %s: %s, %s", x->ratio.median,
-                        x->ratio.low, x->ratio.high, j->base->path, tt__cli_time(x->time_us).text,
-                        tt__cli_time(x->base_us).text);
-        tt__cli_say(stdout, "%s%s, %s\n", *x->reason ? ": " : "", x->reason, x->problem);
+            tt__str_addf(&line, ": right, %.3fx (%.3f to %.3f) the speed of %s: %s, %s", x->ratio.median,
+                         x->ratio.low, x->ratio.high, j->base->path, tt__cli_time(x->time_us).text,
+                         tt__cli_time(x->base_us).text);
+        tt__str_addf(&line, "%s%s, %s", *x->reason ? ": " : "", x->reason, x->problem);
+        for (size_t k = 0; k < line.len; k++)
+            line.text[k] = line.text[k] == '\n' ? ' ' : line.text[k];
+        tt_status status = tt__str_check(&line);
+        tt__cli_say(stdout, "%s\n", tt__str_text(&line));
+        tt__str_free(&line);
+        TT_TRY(status);
     }
+    return TT_OK;
 }
 
 /* Reads all files and problems before anything is measured, so that no judgement is lost to a mistake in the
@@ -533,10 +551,7 @@ static int run(const tt__cli_args *args) {
     tt_status status = read_all(&j);
     TT_GOTO(status);
     TT_GOTO(tt__cli_running(&own, judge_all, &j));
-    if (args->json)
-        TT_GOTO(print_json(&j));
-    else
-        print_text(&j);
+    TT_GOTO(args->json ? print_json(&j) : print_text(&j));
     TT_GOTO(tt__cli_flush());
 out:;
     const int code = status == TT_E_INTERRUPTED ? TT__EXIT_INTERRUPTED
