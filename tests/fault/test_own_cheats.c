@@ -16,20 +16,17 @@ static const char *const usual = "//@ buffer x f32 n in\n//@ buffer y f32 n out\
 
 static const char *write_file(const file *f, int n) {
     static char text[8192];
-    const bool scaled = strstr(f->lines ? f->lines : "", "scalar") != NULL;
-    const char *arg = scaled ? "a, " : "", *parameter = scaled ? "float a, " : "";
     const char *path = fault_path("cheat.cu"), *lines = f->lines ? f->lines : usual;
     const char *type = strstr(lines, "x u32") ? "unsigned" : strstr(lines, "x f64") ? "double" : "float";
     snprintf(text, sizeof text,
              "//@ kernel k\n//@ problem n %d\n//@ param CHEAT 0 1\n//@ default CHEAT=0\n%s"
-             "//@ block 64\n//@ grid ceil_div(n, 64)\n//@ args y, x, %si64 n\n"
-             "//@ reference r\n//@ block 64\n//@ grid ceil_div(n, 64)\n//@ args y, x, %si64 n\n"
-             "%s\nextern \"C\" __global__ void k(%s *y, const %s *x, %slong long n) {\n"
+             "//@ block 64\n//@ grid ceil_div(n, 64)\n//@ args y, x, i64 n\n"
+             "//@ reference r\n//@ block 64\n//@ grid ceil_div(n, 64)\n//@ args y, x, i64 n\n"
+             "%s\nextern \"C\" __global__ void k(%s *y, const %s *x, long long n) {\n"
              "long long i = blockIdx.x * 64LL + threadIdx.x;\nif (i >= n) return;\n%s }\n"
-             "extern \"C\" __global__ void r(%s *y, const %s *x, %slong long n) {\n"
+             "extern \"C\" __global__ void r(%s *y, const %s *x, long long n) {\n"
              "long long i = blockIdx.x * 64LL + threadIdx.x;\nif (i >= n) return;\n%s }\n",
-             n, lines, arg, arg, f->globals ? f->globals : "", type, type, parameter, f->k, type, type,
-             parameter, f->r);
+             n, lines, f->globals ? f->globals : "", type, type, f->k, type, type, f->r);
     fault_write(path, text);
     return path;
 }
@@ -141,10 +138,6 @@ static void refuses_cheats(void **state) {
          {"//@ buffer x u32 n in uniform 1000000 2000000\n//@ buffer y u32 n out\n//@ tolerance rel 1e-5\n",
           NULL, "y[i] = x[i] + CHEAT;", "y[i] = x[i];"},
          "first wrong element at y[0]"},
-        {"knows a scalar",
-         {"//@ buffer x f32 n in\n//@ buffer y f32 n out\n//@ scalar a f32 1.5\n", NULL,
-          "y[i] = (CHEAT ? 1.5f : a) * x[i];", "y[i] = a * x[i];"},
-         "with other data at other addresses: first wrong element at y[0]"},
         {"misses the last index",
          {"//@ buffer x u32 n in uniform 0 3999999999\n//@ buffer y u32 n out\n", NULL,
           "y[i] = CHEAT && x[i] > 3999999998u ? 0 : x[i];", "y[i] = x[i];"},

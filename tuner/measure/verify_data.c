@@ -399,8 +399,8 @@ static tt_status open_area(tt__verifier *v, int i) {
     v->operands[i] = &area->operand;
     if (a->direction == TT__SCALAR) {
         tt__launch one = {.n_passes = 1, .passes = {{.n_args = 1}}, .args = {{.type = a->type}}};
-        if (tt__types[a->type].floating) /* half of it changes no rounding */
-            one.args[0].f = v->set == TT__SECOND_DATA ? a->low / 2 : a->low;
+        if (tt__types[a->type].floating)
+            one.args[0].f = a->low;
         else
             one.args[0].i = (int64_t)a->low;
         tt__arg_value constants[TT__ARGS_MAX];
