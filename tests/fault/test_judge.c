@@ -478,6 +478,14 @@ static void compares_times(void **state) {
     assert_has(&r, r.out, ", n=64\n");
     assert_has(&r, r.out, "cannot tell: they could not be judged: the reference ");
     run_free(&r);
+    fault_write(
+        fault_path("mine.cu"),
+        "namespace a::b { namespace c { struct s { int k; }; } namespace { inline namespace d {\n"
+        "__global__ void mine(float *y, const float *x, long long n) {\n"
+        "    long long i = blockIdx.x * 256LL + threadIdx.x;\n    if (i < n) y[i] = 2 * x[i];\n}\n} } }\n"
+        "using namespace a;\n");
+    write_reference("f32", 32, "", "y[i] = 2 * x[i];");
+    expect(0, "mine.cu: faster: right, ", "");
     /* A neighbouring size at which the right result shows nothing says nothing about this one. */
     write_reference("f32", 32, "", "y[i] = n % 2 ? x[i] : 0;");
     write_plain("mine.cu", "f32", "", "if (i < n) y[i] = n % 2 ? x[i] : 0;");

@@ -60,6 +60,11 @@ static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+static bool begins_word(const char *text, const char *at, const char *word) {
+    const size_t n = strlen(word);
+    return strncmp(at, word, n) == 0 && !is_word(at[n]) && (at == text || !is_word(at[-1]));
+}
+
 /* The end of the parentheses that begin at `at`. */
 static const char *after_parentheses(const char *at) {
     int depth = 0;
@@ -100,6 +105,31 @@ static const char *next_kernel(const char **at, size_t *n) {
     }
     *at = p;
     return next_kernel(at, n);
+}
+
+/* Appends the namespaces in which `until` lies, as "a::b::". */
+static void add_scope(tt__str *out, const char *code, const char *until) {
+    static const char word[] = "namespace";
+    enum { DEEPEST = 8 };
+    struct {
+        const char *name;
+        int n, depth;
+    } open[DEEPEST];
+    int n = 0, depth = 0;
+    for (const char *at = code; at < until; at++) {
+        const size_t gap = begins_word(code, at, word) ? strcspn(at, "{;=") : 0;
+        if (gap && at[gap] == '{' && n < DEEPEST) {
+            const char *name = at + sizeof word - 1 + strspn(at + sizeof word - 1, " \t\r\n");
+            open[n].name = name;
+            open[n].n = (int)strcspn(name, " \t\r\n{");
+            open[n++].depth = depth;
+            at += gap;
+        }
+        depth += (*at == '{') - (*at == '}');
+        n -= n > 0 && open[n - 1].depth == depth && *at == '}';
+    }
+    for (int i = 0; i < n; i++)
+        tt__str_addf(out, "%.*s%s", open[i].n, open[i].name, open[i].n ? "::" : "");
 }
 
 /* Does the line give what a plain file lacks: the operation, or the launch of the kernel before it? */
@@ -165,7 +195,9 @@ static tt_status annotate_code(tt__str *out, const judge *j, const char *path, c
             "%s has no annotation, and %s has no `reference` whose launch it could have: annotate it", path,
             r->path);
     copy_annotations(out, r->source, "", false);
-    tt__str_addf(out, "//@ kernel %.*s\n", (int)n_kernel, kernel);
+    tt__str_add(out, "//@ kernel ");
+    add_scope(out, code, kernel);
+    tt__str_addf(out, "%.*s\n", (int)n_kernel, kernel);
     copy_annotations(out, r->source, has_reference ? "reference" : "kernel", true);
     tt__str_addf(out, "#line 1\n%s", text);
     return tt__str_check(out);
