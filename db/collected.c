@@ -176,6 +176,41 @@ static tt_status take_lines(reader *r, const tt__str *text) {
                : TT_OK;
 }
 
+/* ---- Adding up ----------------------------------------------------------------------------------------- */
+
+static int by_problem(const void *a, const void *b) {
+    return tt__collected_compare(a, b);
+}
+
+static int by_cost(const void *a, const void *b) {
+    const double us = tt__collected_us(b) - tt__collected_us(a);
+    return us > 0 ? 1 : us < 0 ? -1 : tt__collected_compare(a, b);
+}
+
+/* Adds up entries of one problem, so that each stands once, the one that cost most first. Returns how many
+ * problems there are. Behind them is what was added to others. */
+static size_t fold(tt__collected *all, size_t n) {
+    size_t n_sums = 0;
+    if (n == 0)
+        return 0;
+    qsort(all, n, sizeof *all, by_problem);
+    for (size_t i = 0; i < n; i++) {
+        const tt__collected is = all[i];
+        tt__collected *sum = n_sums ? &all[n_sums - 1] : NULL;
+        if (!sum || tt__collected_compare(sum, &is) != 0) {
+            all[i] = all[n_sums];
+            all[n_sums++] = is;
+            continue;
+        }
+        const double us = tt__collected_us(sum) + tt__collected_us(&is);
+        const uint64_t launches = sum->launches + is.launches;
+        sum->launches = launches < INT64_MAX ? launches : INT64_MAX;
+        sum->time_us = us / (double)sum->launches;
+    }
+    qsort(all, n_sums, sizeof *all, by_cost);
+    return n_sums;
+}
+
 tt_status tt__collection_read(tt__collection *out, const char *path, tt__collected_bad_fn bad, void *user) {
     reader r = {.path = path, .out = out, .bad = bad, .user = user};
     tt__str text = {0};
@@ -185,6 +220,9 @@ tt_status tt__collection_read(tt__collection *out, const char *path, tt__collect
         status = open_reader(&r);
     if (status == TT_OK)
         status = take_lines(&r, &text);
+    const size_t n = fold(out->items, out->n);
+    while (out->n > n)
+        tt__collected_free(&out->items[--out->n]);
     close_reader(&r);
     tt__str_free(&text);
     return status;
@@ -198,38 +236,7 @@ void tt__collection_free(tt__collection *c) {
     *c = (tt__collection){0};
 }
 
-/* ---- Merging ------------------------------------------------------------------------------------------- */
-
-static int by_problem(const void *a, const void *b) {
-    return tt__collected_compare(*(const tt__collected *const *)a, *(const tt__collected *const *)b);
-}
-
-static int by_cost(const void *left, const void *right) {
-    const tt__collected *const *a = left, *const *b = right;
-    const double us = tt__collected_us(*b) - tt__collected_us(*a);
-    return us > 0 ? 1 : us < 0 ? -1 : tt__collected_compare(*a, *b);
-}
-
-/* Adds up entries of one problem. Returns how many problems there are. */
-static size_t fold(tt__collected **all, size_t n, tt__collected *sums) {
-    size_t n_sums = 0;
-    qsort(all, n, sizeof *all, by_problem);
-    for (size_t i = 0; i < n; i++) {
-        tt__collected *sum = n_sums ? &sums[n_sums - 1] : NULL;
-        if (!sum || tt__collected_compare(sum, all[i]) != 0) {
-            sums[n_sums++] = *all[i]; /* its texts are borrowed */
-            continue;
-        }
-        const double us = tt__collected_us(sum) + tt__collected_us(all[i]);
-        const uint64_t launches = sum->launches + all[i]->launches;
-        sum->launches = launches < INT64_MAX ? launches : INT64_MAX;
-        sum->time_us = us / (double)sum->launches;
-    }
-    for (size_t i = 0; i < n_sums; i++)
-        all[i] = &sums[i];
-    qsort(all, n_sums, sizeof *all, by_cost);
-    return n_sums;
-}
+/* ---- Writing ------------------------------------------------------------------------------------------- */
 
 static void add_line(tt__str *out, const tt__collected *c) {
     tt__json j = {.out = out};
@@ -250,20 +257,19 @@ static void add_line(tt__str *out, const tt__collected *c) {
 /* The new content of the file. */
 static tt_status merge(tt__str *out, const tt__collection *old, const tt__collected *items, size_t n) {
     const size_t n_all = old->n + n;
-    tt__collected **all = calloc(n_all + 1, sizeof *all), *sums = calloc(n_all + 1, sizeof *sums);
-    if (all && sums) {
+    tt__collected *all = calloc(n_all + 1, sizeof *all); /* their texts are borrowed */
+    if (all) {
         for (size_t i = 0; i < n_all; i++)
-            all[i] = i < old->n ? &old->items[i] : (tt__collected *)&items[i - old->n];
-        const size_t n_sums = fold(all, n_all, sums);
+            all[i] = i < old->n ? old->items[i] : items[i - old->n];
+        const size_t n_sums = fold(all, n_all);
         tt__str_addf(out, "{\"tiletune_collected\":%d}\n", TT__COLLECTED_VERSION);
         for (size_t i = 0; i < n_sums && i < TT__COLLECTED_MAX; i++)
-            add_line(out, all[i]);
+            add_line(out, &all[i]);
         tt__str_addn(out, tt__str_text(&old->bad), old->bad.len);
     } else {
         out->failed = true;
     }
     free(all);
-    free(sums);
     return tt__str_check(out);
 }
 

@@ -35,7 +35,7 @@ static inline double tt__collected_us(const tt__collected *c) {
 typedef struct tt__collection {
     int version; /* of the file; 0: its first line is damaged */
     size_t n;
-    tt__collected *items; /* in the order of the file */
+    tt__collected *items; /* each problem once, the one that cost most first */
     size_t n_bad;         /* lines that cannot be read ... */
     tt__str bad;          /* ... with their newlines */
 } tt__collection;

@@ -146,12 +146,13 @@ static tt_status bad_addresses(const tt_plan *plan, CUdeviceptr dst, CUdeviceptr
         return tt__fail(TT_E_INVALID, "dst is 0x%llx and src 0x%llx: in place they must be the same", dst,
                         src);
     if (plan->n_buffers == 2 && dst == src)
-        return tt__fail(
-            TT_E_INVALID,
-            "dst and src are both 0x%llx: set tt_problem.in_place to transpose a matrix onto itself", dst);
+        return tt__fail(TT_E_INVALID,
+                        "dst and src are both 0x%llx: dst needs memory of its own, unless a matrix is "
+                        "transposed in place (tt_problem.in_place)",
+                        dst);
     return tt__fail(TT_E_INVALID,
                     "dst 0x%llx or src 0x%llx is not a multiple of %llu bytes, which the plan was made for; "
-                    "set tt_problem.align to what both are multiples of",
+                    "give the problem an `align` that both are multiples of",
                     dst, src, plan->misaligned + 1);
 }
 

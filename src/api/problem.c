@@ -42,11 +42,11 @@ static int64_t field_of(const tt_problem *p, size_t i) {
     return fields[i].is_int ? *(const int *)at : *(const int64_t *)at;
 }
 
-tt_status tt__matrix_none(const tt_problem *p, const char *name) {
+tt_status tt__matrix_none(const tt_problem *p, const char *name, const char *where) {
     for (size_t i = 0; i < FIELDS; i++)
         if (field_of(p, i))
-            return tt__fail(TT_E_INVALID, "%s is %lld in a problem of %s: say it in `values`", fields[i].name,
-                            (long long)field_of(p, i), name);
+            return tt__fail(TT_E_INVALID, "%s is %lld in a problem of %s: say it in %s", fields[i].name,
+                            (long long)field_of(p, i), name, where);
     return TT_OK;
 }
 
@@ -364,14 +364,14 @@ tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int
 
 static tt_status of_kernel(tt__question *out, const tt_problem *p) {
     const tt__template *t = p->kernel->t;
-    TT_TRY(tt__matrix_none(p, t->kernel));
+    TT_TRY(tt__matrix_none(p, t->kernel, "`values`"));
     out->templates = &p->kernel->set;
     return tt__operation_problem(&out->problem, t->own, t->op, p->values);
 }
 
 static tt_status of_operation(tt__question *out, tt_ctx *ctx, const tt_problem *p) {
     const tt__operation *op;
-    TT_TRY(tt__matrix_none(p, p->op));
+    TT_TRY(tt__matrix_none(p, p->op, "`values`"));
     TT_TRY(tt__operation_builtin(&op, p->op));
     out->templates = &ctx->templates;
     return tt__operation_problem(&out->problem, op, p->op, p->values);
@@ -379,7 +379,7 @@ static tt_status of_operation(tt__question *out, tt_ctx *ctx, const tt_problem *
 
 static tt_status of_permutation(tt__question *out, tt_ctx *ctx, const tt_problem *p) {
     tt_permutation full;
-    TT_TRY(tt__matrix_none(p, "a permutation"));
+    TT_TRY(tt__matrix_none(p, "a permutation", "tt_permutation"));
     if (p->op || p->kernel || p->values)
         return tt__fail(TT_E_INVALID, "a permutation has neither op nor kernel nor values: leave %s out",
                         p->op       ? p->op

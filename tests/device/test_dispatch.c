@@ -229,11 +229,21 @@ static void test_plan_refuses_misaligned(void **state) {
     OK(tt_plan_create(&plan, device_ctx, &p));
     assert_int_equal(tt_plan_launch(plan, 4096 + 4, 8192, NULL), TT_E_INVALID);
     assert_non_null(strstr(tt_last_error(), "0x1004"));
+    assert_non_null(strstr(tt_last_error(), "give the problem an `align`"));
     assert_int_equal(tt_plan_launch(plan, 4096, 4096, NULL), TT_E_INVALID);
-    assert_non_null(strstr(tt_last_error(), "dst and src are both 0x1000: set tt_problem.in_place"));
+    assert_non_null(strstr(tt_last_error(), "dst and src are both 0x1000: dst needs memory of its own"));
     refused(tt_plan_launch_args(plan, (void *[]){&(CUdeviceptr){4096}, &(CUdeviceptr){4096}}, 2, NULL),
             "src and dst are both 0x1000");
     tt_plan_free(&plan);
+    tt_permutation turn = TT_INIT(tt_permutation);
+    turn.rank = 1;
+    turn.dims = (int64_t[]){4};
+    turn.perm = (int[]){0};
+    tt_problem of_tensor = TT_INIT(tt_problem);
+    of_tensor.permutation = &turn;
+    of_tensor.align = 4;
+    refused(tt_plan_create(&plan, device_ctx, &of_tensor),
+            "align is 4 in a problem of a permutation: say it in tt_permutation");
     p.in_place = 1;
     OK(tt_plan_create(&plan, device_ctx, &p));
     assert_int_equal(tt_plan_launch(plan, 4096, 8192, NULL), TT_E_INVALID);

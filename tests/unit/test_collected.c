@@ -90,6 +90,29 @@ static void test_adds_up(void **state) {
         "\"time_us\":3}\n");
 }
 
+/* Files that were joined are read as if one program had written them. */
+static void test_joined(void **state) {
+    (void)state;
+    const char *const lines = HEADER
+        "{\"operation\":\"transpose\",\"problem\":\"rows=6\",\"gpu\":\"G\",\"launches\":1,\"time_us\":100}\n"
+        "{\"operation\":\"transpose\",\"problem\":\"rows=5\",\"gpu\":\"G\",\"launches\":30,\"time_us\":3}\n"
+        "{\"operation\":\"transpose\",\"problem\":\"rows=7\",\"gpu\":\"G\",\"launches\":1,\"time_us\":9}\n";
+    char twice[1024];
+    tt__collection read;
+    snprintf(twice, sizeof twice, "%s%s", lines, lines);
+    write_text(twice);
+    assert_int_equal(tt__collection_read(&read, path, NULL, NULL), TT_OK);
+    assert_int_equal(read.n, 3);
+    const char *const values[] = {"rows=6", "rows=5", "rows=7"};
+    const unsigned launches[] = {2, 60, 2};
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(read.items[i].values, values[i]);
+        assert_int_equal(read.items[i].launches, launches[i]);
+    }
+    assert_true(read.items[1].time_us == 3);
+    tt__collection_free(&read);
+}
+
 /* The same problem is another one on another GPU, or of another text or file. */
 static void test_tells_apart(void **state) {
     (void)state;
@@ -185,7 +208,8 @@ static void test_damaged(void **state) {
     assert_int_equal(tt__collection_add(path, &(tt__collected){0}, 0, 0), TT_OK);
     write_bytes(with_nul, sizeof with_nul - 1);
     assert_int_equal(tt__collection_read(&read, path, NULL, NULL), TT_OK);
-    assert_int_equal(read.n, 2);
+    assert_int_equal(read.n, 1);
+    assert_int_equal(read.items[0].launches, 7);
     assert_int_equal(read.n_bad, 1);
     tt__collection_free(&read);
     write_text("");
@@ -322,15 +346,11 @@ static void test_worth(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adds_up),
-        cmocka_unit_test(test_tells_apart),
-        cmocka_unit_test(test_bad_lines),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_leaves_other_files),
-        cmocka_unit_test(test_keeps_rights),
-        cmocka_unit_test(test_waits_for_others),
-        cmocka_unit_test(test_many_processes),
-        cmocka_unit_test(test_is_bounded),
+        cmocka_unit_test(test_adds_up),        cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_tells_apart),    cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_leaves_other_files),
+        cmocka_unit_test(test_keeps_rights),   cmocka_unit_test(test_waits_for_others),
+        cmocka_unit_test(test_many_processes), cmocka_unit_test(test_is_bounded),
         cmocka_unit_test(test_worth),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -46,12 +46,6 @@ static tt_status read_collection(tt__collection *out, const tt__cli_args *args) 
     return status;
 }
 
-static int by_cost(const void *left, const void *right) {
-    const tt__asked *a = left, *b = right;
-    const double us = tt__collected_us(b->is) - tt__collected_us(a->is);
-    return us > 0 ? 1 : us < 0 ? -1 : tt__collected_compare(a->is, b->is);
-}
-
 /* ---- What a line means today --------------------------------------------------------------------------- */
 
 /* The template in a user's file, read once. */
@@ -186,7 +180,6 @@ tt_status tt__asked_open(tt__asked_list *l, const tt__cli_args *args, bool new_s
         return tt__fail_memory(l->file.n * sizeof *l->items);
     for (l->n = 0; l->n < l->file.n; l->n++)
         l->items[l->n].is = &l->file.items[l->n];
-    qsort(l->items, l->n, sizeof *l->items, by_cost);
     for (size_t i = 0; i < l->n; i++)
         TT_TRY(ask(&l->items[i], l, args));
     return TT_OK;
