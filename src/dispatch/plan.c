@@ -12,7 +12,6 @@
 #include "dispatch/ladder.h"
 #include "dispatch/snapshot.h"
 #include "dispatch/store_layers.h"
-#include "gpu/device.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/workload.h"
@@ -57,7 +56,6 @@ struct tt__module {
     uint64_t hash;
     char *name; /* the template's hash and the build; NULL: not shared */
     tt__kernel kernel;
-    unsigned long long context; /* whose functions `kernel` has; 0: unknown */
 };
 
 tt_status tt__modules_open(tt__modules **out) {
@@ -156,30 +154,18 @@ void tt__modules_close(tt__modules *all) {
 }
 
 /* The code for one more user, in the current CUDA context and for this launch. *out is NULL if it is not
- * loaded, or, with `only_ready`, if the driver had to be asked. The lock is held meanwhile, so that two plans
- * do not set a function's limit at once. */
+ * loaded. The lock is held meanwhile, so that two plans do not set a function's limit at once. */
 static tt_status module_find(tt__module **out, tt__kernel *kernel, tt__modules *all, const module_key *key,
-                             const tt__driver *cu, const tt__launch *launch, bool only_ready) {
+                             const tt__driver *cu, const tt__launch *launch) {
     const uint64_t hash = hash_of(key);
-    unsigned long long context = 0;
     tt_status status = TT_OK;
-    *out = NULL;
-    TT_TRY(tt__device_context_id(&context, cu));
     pthread_mutex_lock(&all->lock);
     tt__module *m = *chain_of(all, hash);
     while (m && !is_same(m, key, hash))
         m = m->next;
-    const bool ready = m && m->context == context && tt__kernel_is_ready(&m->kernel, launch);
-    if (ready) {
-        *kernel = m->kernel;
-    } else if (m && !only_ready) {
+    if (m)
         status = tt__kernel_share(kernel, &m->kernel, cu, &key->t->symbols, launch);
-        if (status == TT_OK) {
-            m->kernel = *kernel;
-            m->context = context;
-        }
-    }
-    *out = status == TT_OK && (ready || !only_ready) ? m : NULL;
+    *out = status == TT_OK ? m : NULL;
     if (*out)
         m->users++;
     pthread_mutex_unlock(&all->lock);
@@ -209,8 +195,6 @@ static tt_status module_add(tt__module **out, tt__modules *all, const module_key
         return tt__fail_memory(sizeof *m + TT__BUILD_MAX);
     }
     *m = (tt__module){.home = all, .cu = cu, .users = 1, .name = name, .kernel = *loaded};
-    if (cu->cuCtxGetId(NULL, &m->context) != CUDA_SUCCESS)
-        m->context = 0;
     if (key) {
         m->cc = key->cc;
         m->elem_size = key->elem_size;
@@ -356,7 +340,7 @@ static tt_status load_ahead(tt_ctx *ctx, const tt__driver *cu, const tt__shipped
     tt__str cubin = {0};
     tt_status status;
     tt__copy(key.build, sizeof key.build, s->build);
-    TT_GOTO(module_find(&module, &kernel, ctx->modules, &key, cu, &launch, false));
+    TT_GOTO(module_find(&module, &kernel, ctx->modules, &key, cu, &launch));
     if (!module) {
         TT_GOTO(tt__shipped_unpack(&cubin, s));
         TT_GOTO(tt__kernel_load(&kernel, cu, cubin.text, cubin.len, &t->symbols, &launch));
@@ -391,15 +375,15 @@ static void load_family(tt_ctx *ctx, const tt__driver *cu, const making *m) {
 }
 
 /* Notes the arguments that the caller must give. */
-static tt_status take_parameters(tt_plan *plan, const tt__array *arrays, int n) {
+static tt_status take_parameters(tt_plan *plan, const tt__workload *w) {
     free(plan->parameters);
     plan->n_parameters = plan->n_constants = plan->n_buffers = 0;
     plan->missing = 0;
-    plan->parameters = calloc((size_t)n + 1, sizeof *plan->parameters);
+    plan->parameters = calloc((size_t)w->n + 1, sizeof *plan->parameters);
     if (!plan->parameters)
-        return tt__fail_memory((size_t)n * sizeof *plan->parameters);
-    for (int i = 0; i < n && !arrays[i].aside; i++) { /* those are last */
-        const tt__array *a = &arrays[i];
+        return tt__fail_memory((size_t)w->n * sizeof *plan->parameters);
+    for (int i = 0; i < w->n && !w->arrays[i].aside; i++) { /* those are last */
+        const tt__array *a = &w->arrays[i];
         if (a->direction == TT__CONSTANT)
             plan->missing |= UINT64_C(1) << plan->n_constants++;
         else
@@ -411,23 +395,22 @@ static tt_status take_parameters(tt_plan *plan, const tt__array *arrays, int n) 
                              .bytes = (size_t)tt__array_bytes(a)};
         tt__copy(p->name, sizeof p->name, a->name);
     }
-    if (plan->n_parameters == 2 && arrays[0].direction == TT__IN && arrays[1].direction == TT__OUT)
+    if (plan->n_parameters == 2 && w->arrays[0].direction == TT__IN && w->arrays[1].direction == TT__OUT)
         plan->n_buffers = 2;
-    else if (plan->n_parameters == 1 && arrays[0].direction == TT__INOUT)
+    else if (plan->n_parameters == 1 && w->arrays[0].direction == TT__INOUT)
         plan->n_buffers = 1;
-    plan->needs_scratch = plan->n_parameters == 2 && arrays[0].direction == TT__INOUT &&
-                          arrays[1].direction == TT__SCRATCH && !plan->of_user;
+    plan->needs_scratch = plan->n_parameters == 2 && w->arrays[0].direction == TT__INOUT &&
+                          w->arrays[1].direction == TT__SCRATCH && !plan->of_user;
     return TT_OK;
 }
 
 static tt_status note_parameters(tt_plan *plan, const making *m) {
-    tt__array *arrays;
-    int n;
-    tt_status status =
-        tt__operand_arrays(&arrays, &n, m->candidate.t, &m->gpu, m->problem, m->candidate.config);
+    tt__workload *w = malloc(sizeof *w); /* large for a stack */
+    tt_status status = w ? tt__workload_arrays(w, m->candidate.t, &m->gpu, m->problem, m->candidate.config)
+                         : tt__fail_memory(sizeof *w);
     if (status == TT_OK)
-        status = take_parameters(plan, arrays, n);
-    free(arrays);
+        status = take_parameters(plan, w);
+    free(w);
     return status;
 }
 
@@ -449,16 +432,10 @@ static tt_status load_stored(tt_plan *plan, tt_ctx *ctx, making *m) {
     return TT_OK;
 }
 
-/* The code that another plan has loaded. */
-static tt_status find_loaded(tt_plan *plan, tt_ctx *ctx, const making *m, bool only_ready) {
-    return plan->n_constants ? TT_OK
-                             : module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu,
-                                           &plan->launch, only_ready);
-}
-
-/* That, or stored code. */
+/* The code that another plan has loaded, or stored code. */
 static tt_status find_code(tt_plan *plan, tt_ctx *ctx, making *m) {
-    TT_TRY(find_loaded(plan, ctx, m, false));
+    if (!plan->n_constants)
+        TT_TRY(module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch));
     return plan->module ? TT_OK : load_stored(plan, ctx, m);
 }
 
@@ -483,9 +460,6 @@ static tt_status choose_any_size(tt_plan *plan, tt_ctx *ctx, making *m) {
  * driver's allocations while loading must not disturb a capture in any thread. */
 static tt_status get_code(tt_plan *plan, tt_ctx *ctx, making *m) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    TT_TRY(find_loaded(plan, ctx, m, true)); /* as for most new shapes, which need no more of the driver */
-    if (plan->module)
-        return TT_OK;
     TT_TRY(tt__cu_check(plan->cu->cuThreadExchangeStreamCaptureMode(&mode),
                         "cuThreadExchangeStreamCaptureMode"));
     tt_status status = find_code(plan, ctx, m);

@@ -113,10 +113,8 @@ tt_status tt__device_current(tt__gpu *out) {
     CUdevice dev;
     *out = (tt__gpu){0};
     TT_TRY(tt__driver_open(&cu));
-    const CUresult r = cu->cuCtxGetDevice(&dev); /* one call if all is well */
-    if (r != CUDA_SUCCESS)
-        TT_TRY(need_context(cu));
-    TT_TRY(tt__cu_check(r, "cuCtxGetDevice"));
+    TT_TRY(need_context(cu));
+    TT_TRY(tt__cu_check(cu->cuCtxGetDevice(&dev), "cuCtxGetDevice"));
     if (dev < 0 || dev >= KEPT)
         return read_facts(out, cu, dev);
     pthread_mutex_lock(&lock);

@@ -94,22 +94,16 @@ tt_status tt__fit_cubin(const void *cubin, size_t size, const char *kernel, cons
 
 /* ---- Loading and launching */
 
-/* Dynamic shared memory that the driver must be asked for, for function i of a launch; 0: none. */
-static unsigned more_shared(const tt__kernel *kernel, const tt__launch *launch, int i) {
-    enum { SHARED_WITHOUT_ASKING = 48 * 1024 }; /* static and dynamic */
-    unsigned bytes = 0;
-    for (int k = 0; k < launch->n_passes; k++) /* passes may share a function */
-        if (kernel->fns[k] == kernel->fns[i] && launch->passes[k].shared_bytes > bytes)
-            bytes = launch->passes[k].shared_bytes;
-    const unsigned all = bytes + (unsigned)kernel->static_shared_bytes;
-    return all <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes[i] ? 0 : bytes;
-}
-
 static tt_status allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
                               const tt__launch *launch) {
+    enum { SHARED_WITHOUT_ASKING = 48 * 1024 }; /* static and dynamic */
     for (int i = 0; i < launch->n_passes; i++) {
-        const unsigned bytes = more_shared(kernel, launch, i);
-        if (!bytes)
+        unsigned bytes = 0;
+        for (int k = 0; k < launch->n_passes; k++) /* passes may share a function */
+            if (kernel->fns[k] == kernel->fns[i] && launch->passes[k].shared_bytes > bytes)
+                bytes = launch->passes[k].shared_bytes;
+        const unsigned all = bytes + (unsigned)kernel->static_shared_bytes;
+        if (all <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes[i])
             continue;
         TT_TRY(tt__cu_check(cu->cuFuncSetAttribute(
                                 kernel->fns[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
@@ -121,13 +115,9 @@ static tt_status allow_shared(tt__kernel *kernel, const tt__driver *cu, const tt
 
 /* Clusters of more than 8 blocks do not run on every device that has clusters, so the driver wants to be
  * asked for them. */
-static bool is_portable(const tt__pass *pass) {
-    enum { PORTABLE_MAX = 8 };
-    return tt__pass_cluster(pass) <= PORTABLE_MAX;
-}
-
 static tt_status allow_cluster(const tt__driver *cu, CUfunction fn, const char *name, const tt__pass *pass) {
-    if (is_portable(pass))
+    enum { PORTABLE_MAX = 8 };
+    if (tt__pass_cluster(pass) <= PORTABLE_MAX)
         return TT_OK;
     return tt__cu_check(cu->cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
                         "%s: clusters of %u blocks", name, tt__pass_cluster(pass));
@@ -153,14 +143,6 @@ static tt_status check_cooperative(const tt__driver *cu, CUfunction fn, const ch
         "%s is launched with %.0f blocks that wait for each other (`launch cooperative`), and the "
         "GPU holds %d of them at once: %d on each of %d SMs",
         name, tt__pass_blocks(pass), each * n, each, n);
-}
-
-bool tt__kernel_is_ready(const tt__kernel *kernel, const tt__launch *launch) {
-    bool ready = true;
-    for (int i = 0; i < launch->n_passes && ready; i++)
-        ready = !more_shared(kernel, launch, i) && is_portable(&launch->passes[i]) &&
-                !launch->passes[i].cooperative;
-    return ready;
 }
 
 tt_status tt__kernel_allow(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,

@@ -30,8 +30,6 @@ tt_status tt__kernel_load(tt__kernel *out, const tt__driver *cu, const void *cub
  * the names from `loaded`, and is not to be unloaded. One thread at a time may do so with a library. */
 tt_status tt__kernel_share(tt__kernel *out, const tt__kernel *loaded, const tt__driver *cu,
                            const tt__symbols *symbols, const tt__launch *launch);
-/* May it be launched so in its context, without a further call of the driver? */
-bool tt__kernel_is_ready(const tt__kernel *kernel, const tt__launch *launch);
 /* Prepares the functions for this launch: raises the allowed dynamic shared memory and size of clusters.
  * TT_E_UNSUPPORTED: the blocks of a cooperative launch do not fit on the device at once. */
 tt_status tt__kernel_allow(tt__kernel *kernel, const tt__driver *cu, const tt__symbols *symbols,
@@ -55,8 +53,7 @@ typedef union tt__arg_value {
 /* Fills in the arguments that are the same in every launch, and leaves operands unchanged. */
 void tt__kernel_constants(tt__arg_value out[TT__ARGS_MAX], const tt__launch *launch);
 
-/* Enqueues one pass. It begins early if the pass allows it and the driver can. args[i] is the address of
- * argument i. */
+/* Enqueues one pass. It begins early if the pass allows it and the driver can. args[i] is the address of argument i. */
 CUresult tt__pass_launch(const tt__pass *pass, const tt__driver *cu, CUfunction fn, void **args,
                          CUstream stream);
 

@@ -274,33 +274,6 @@ static void test_code_is_shared(void **state) {
     assert_int_equal(device_objects(), before);
 }
 
-/* Each call of the driver makes a new shape wait, so only those that say where it runs are made, beside
- * the launch. */
-static void test_a_new_shape_asks_the_driver_little(void **state) {
-    (void)state;
-    enum { MOST = 5 };
-    int (*fail_call)(long n);
-    tt_open_opts opts = TT_INIT(tt_open_opts);
-    tt_ctx *ctx;
-    CUdeviceptr from, to;
-    if (!device_is_host())
-        skip(); /* cannot count */
-    device_symbol(&fail_call, "hostcuda_fail_call");
-    opts.db_path = ":memory:";
-    opts.no_early_launch = 1; /* such a launch is several calls in the stand-in */
-    OK(tt_open(&ctx, &opts));
-    buffers(&from, &to);
-    for (int i = 0; i < 4; i++) {
-        const tt_problem p = matrix_of(80 + 4 * i, 88, 88, 80 + 4 * i, 4);
-        fail_call(i ? MOST + 1 : 0);
-        OK(tt_transpose(ctx, &p, to, from, NULL));
-        assert_true(!i || fail_call(0)); /* still to come */
-        assert_true(is_right(&p, to));
-    }
-    tt_close(&ctx);
-    drop(from, to);
-}
-
 /* Wherever memory is short, other plans are given up, and the call works. */
 static void test_memory_is_short(void **state) {
     (void)state;
@@ -341,7 +314,6 @@ int main(void) {
         cmocka_unit_test(test_threads_while_plans_are_given_up),
         cmocka_unit_test(test_graphs_and_plans_are_not_affected),
         cmocka_unit_test(test_code_is_shared),
-        cmocka_unit_test(test_a_new_shape_asks_the_driver_little),
         cmocka_unit_test(test_memory_is_short),
         cmocka_unit_test(test_bad_options),
     };

@@ -150,7 +150,7 @@ static tt_status evaluate(tt__value *values, const tt__operation *operation, con
     return status;
 }
 
-static tt_status set_arrays(tt__array *arrays, const tt__operation *operation, const tt__facts *facts,
+static tt_status set_arrays(tt__workload *w, const tt__operation *operation, const tt__facts *facts,
                             const char *config) {
     const tt__expr *columns[3 * TT__OPERANDS_MAX];
     tt__value values[3 * TT__OPERANDS_MAX];
@@ -168,16 +168,16 @@ static tt_status set_arrays(tt__array *arrays, const tt__operation *operation, c
         tt__value count = tt__value_null();
         if (!operation->operands[i].scalar)
             count = values[at++];
-        TT_TRY(set_array(&arrays[i], operation, facts, i, count));
+        TT_TRY(set_array(&w->arrays[i], operation, facts, i, count));
         for (int k = 0; k < 2; k++)
             if (operation->operands[i].bounds[k].text)
-                TT_TRY(set_bound(&arrays[i], operation, i, k, values[at++]));
-        if (arrays[i].low > arrays[i].high && !operation->operands[i].scalar)
+                TT_TRY(set_bound(&w->arrays[i], operation, i, k, values[at++]));
+        if (w->arrays[i].low > w->arrays[i].high && !operation->operands[i].scalar)
             return tt__template_fail(operation->t->path, operation->operands[i].count.line, 0,
-                                     "the lower end of %s is %g, above the upper end %g", arrays[i].name,
-                                     arrays[i].low, arrays[i].high);
+                                     "the lower end of %s is %g, above the upper end %g", w->arrays[i].name,
+                                     w->arrays[i].low, w->arrays[i].high);
         const tt__operand *o = &operation->operands[i];
-        const tt__array *a = &arrays[i], *from = &arrays[o->from];
+        const tt__array *a = &w->arrays[i], *from = &w->arrays[o->from];
         if (!o->scalar && o->init == TT__INIT_COPY && tt__array_bytes(from) < tt__array_bytes(a))
             return tt__template_fail(operation->t->path, o->count.line, o->count.column,
                                      "%s is to hold what %s does, but that has %lld bytes, and %s has %lld",
@@ -247,19 +247,7 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
                           .limit = operation->limit};
     TT_TRY(tt__facts_of(&facts, operation, gpu, p));
     out->offset = tt__facts_offset(&facts);
-    return set_arrays(out->arrays, operation, &facts, config);
-}
-
-tt_status tt__operand_arrays(tt__array **out, int *n, const tt__template *t, const tt__gpu *gpu,
-                             const tt__problem *p, const char *config) {
-    const tt__operation *operation = t->operation;
-    tt__facts facts;
-    *n = (int)operation->n_operands;
-    *out = NULL;
-    TT_TRY(tt__facts_of(&facts, operation, gpu, p));
-    *out = calloc(operation->n_operands + 1, sizeof **out);
-    return *out ? set_arrays(*out, operation, &facts, config)
-                : tt__fail_memory(operation->n_operands * sizeof **out);
+    return set_arrays(out, operation, &facts, config);
 }
 
 tt_status tt__workload_try(tt__workload *out, const tt__template *t, const tt__gpu *gpu,

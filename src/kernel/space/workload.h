@@ -21,10 +21,6 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
                               const tt__problem *p, const char *config);
 /* The kernels beside the template's that are compiled once, in one cubin; TT__ROLE_COUNT: there are none. */
 tt__role tt__workload_role(const tt__workload *w);
-/* The same in memory of their own, to be freed also after a failure: a workload is large, and each new shape
- * makes a plan. */
-tt_status tt__operand_arrays(tt__array **out, int *n, const tt__template *t, const tt__gpu *gpu,
-                             const tt__problem *p, const char *config);
 /* What verifying must know of one configuration. Errors as above. */
 tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt__gpu *gpu,
                               const tt__problem *p);
