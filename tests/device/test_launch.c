@@ -300,7 +300,7 @@ static void *transpose_on(void *arg) {
               cu->cuCtxSetCurrent(context) == CUDA_SUCCESS && cu->cuMemAlloc(&from, BYTES) == CUDA_SUCCESS &&
               cu->cuMemAlloc(&to, BYTES) == CUDA_SUCCESS &&
               cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
-              device_put(from, src, BYTES) == CUDA_SUCCESS &&
+              cu->cuMemcpyHtoD(from, src, BYTES) == CUDA_SUCCESS &&
               cu->cuStreamSynchronize(NULL) == CUDA_SUCCESS; /* the thread's stream does not wait for it */
     for (int i = 0; i < CALLS && ok; i++) {
         tt_problem p = problem_of(7 + i % PROBLEMS, 44);
