@@ -40,8 +40,7 @@ bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count);
 
 /* The template that has tiles of this kind, as permute_any() counts them in annotations. */
 int tt__tile_template_of(tt__tile_kind kind);
-/* The template of that tile; -1: there is none. Most tiles need not
- * be compared for it. */
+/* The template of that tile; -1: there is none. Most tiles need not be compared for it. */
 int tt__tile_template(const permute_shape *shape, int sm_count);
 /* Bytes of shared memory that no tile exceeds. */
 enum { TT__TILE_SHARED_MAX = 64 * 1024 };
