@@ -70,6 +70,16 @@ void device_ok(tt_status s, const char *what, const char *file, int line) {
     }
 }
 
+void device_join(const pthread_t *threads, int n) {
+    int n_right = 0;
+    for (int i = 0; i < n; i++) {
+        void *ok = NULL;
+        pthread_join(threads[i], &ok);
+        n_right += ok != NULL;
+    }
+    assert_int_equal(n_right, n);
+}
+
 bool device_is_host(void) {
     CUdevice dev;
     char name[128] = "";

@@ -3,6 +3,8 @@
 #ifndef TT_TESTS_DEVICE_H
 #define TT_TESTS_DEVICE_H
 
+#include <pthread.h>
+
 #include "base/problem.h"
 #include "gpu/driver.h"
 #include "tiletune.h"
@@ -21,6 +23,10 @@ extern const tt__driver *cu;
 #define OK(call)    device_ok((call), #call, __FILE__, __LINE__)
 #define CU_OK(call) device_ok(tt__cu_check((call), "%s", #call), #call, __FILE__, __LINE__)
 void device_ok(tt_status s, const char *what, const char *file, int line);
+
+/* Waits for all threads. Then fails the running test if one has returned NULL: until all have ended, they use
+ * what a test that fails takes from them. */
+void device_join(const pthread_t *threads, int n);
 
 /* A group's setup and teardown: a library with a store in memory. */
 extern tt_ctx *device_ctx;

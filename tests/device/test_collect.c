@@ -197,11 +197,7 @@ static void test_threads(void **state) {
     shared = collecting(path);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, call, NULL), 0);
-    for (int i = 0; i < THREADS; i++) {
-        void *ok;
-        pthread_join(threads[i], &ok);
-        assert_non_null(ok);
-    }
+    device_join(threads, THREADS);
     CU_OK(cu->cuCtxSynchronize());
     tt_close(&shared);
     assert_int_equal(launches_of("transpose", "rows=30,cols=40"), THREADS * CALLS);

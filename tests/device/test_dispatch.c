@@ -316,11 +316,7 @@ static void test_threads(void **state) {
     CU_OK(cu->cuCtxGetCurrent(&context));
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, transpose_many, context), 0);
-    for (int i = 0; i < THREADS; i++) {
-        void *ok;
-        pthread_join(threads[i], &ok);
-        assert_non_null(ok);
-    }
+    device_join(threads, THREADS);
 }
 
 typedef struct visitor {

@@ -231,13 +231,15 @@ static void test_several_devices(void **state) {
 
 enum { THREADS = 16, CALLS = 60, PROBLEMS = 24 };
 
+/* Threads end with false; tt_last_error says which call of CUDA has failed. */
+#define DONE(call) (tt__cu_check((call), "%s", #call) == TT_OK)
+
 static void *hammer(void *arg) {
     const uintptr_t me = (uintptr_t)arg;
     CUdeviceptr from, to;
     CUstream stream;
-    bool ok = cu->cuCtxSetCurrent(primary) == CUDA_SUCCESS && cu->cuMemAlloc(&from, BYTES) == CUDA_SUCCESS &&
-              cu->cuMemAlloc(&to, BYTES) == CUDA_SUCCESS &&
-              cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
+    bool ok = DONE(cu->cuCtxSetCurrent(primary)) && DONE(cu->cuMemAlloc(&from, BYTES)) &&
+              DONE(cu->cuMemAlloc(&to, BYTES)) && DONE(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     for (uintptr_t i = 0; i < CALLS && ok; i++) {
         tt_problem p = problem_of(9 + (int64_t)((me + i) % PROBLEMS), 40);
         tt_choice choice = TT_INIT(tt_choice);
@@ -250,11 +252,10 @@ static void *hammer(void *arg) {
                  tt_plan_launch(plan, to, from, stream) == TT_OK;
         tt_plan_free(&plan);
     }
+    ok = ok && DONE(cu->cuStreamSynchronize(stream)) && DONE(cu->cuStreamDestroy(stream)) &&
+         DONE(cu->cuMemFree(from)) && DONE(cu->cuMemFree(to));
     if (!ok)
         fprintf(stderr, "thread %d: %s\n", (int)me, tt_last_error());
-    ok = ok && cu->cuStreamSynchronize(stream) == CUDA_SUCCESS &&
-         cu->cuStreamDestroy(stream) == CUDA_SUCCESS && cu->cuMemFree(from) == CUDA_SUCCESS &&
-         cu->cuMemFree(to) == CUDA_SUCCESS;
     return ok ? &primary : NULL;
 }
 
@@ -263,11 +264,7 @@ static void test_many_threads(void **state) {
     pthread_t threads[THREADS];
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, hammer, (void *)i), 0);
-    for (int i = 0; i < THREADS; i++) {
-        void *ok;
-        pthread_join(threads[i], &ok);
-        assert_non_null(ok);
-    }
+    device_join(threads, THREADS);
 }
 
 /* A plan of the thread's own, in a graph of its own. */
@@ -276,13 +273,11 @@ static bool launch_in_graph(const tt_problem *p, CUdeviceptr to, CUdeviceptr fro
     CUgraph graph;
     CUgraphExec exec;
     bool ok = tt_plan_create(&plan, device_ctx, p) == TT_OK &&
-              graphs.begin_capture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS &&
-              tt_plan_launch(plan, to, from, stream) == TT_OK &&
-              graphs.end_capture(stream, &graph) == CUDA_SUCCESS &&
-              graphs.instantiate(&exec, graph, 0) == CUDA_SUCCESS &&
-              graphs.launch(exec, stream) == CUDA_SUCCESS &&
-              cu->cuStreamSynchronize(stream) == CUDA_SUCCESS && graphs.destroy_exec(exec) == CUDA_SUCCESS &&
-              graphs.destroy(graph) == CUDA_SUCCESS;
+              DONE(graphs.begin_capture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)) &&
+              tt_plan_launch(plan, to, from, stream) == TT_OK && DONE(graphs.end_capture(stream, &graph)) &&
+              DONE(graphs.instantiate(&exec, graph, 0)) && DONE(graphs.launch(exec, stream)) &&
+              DONE(cu->cuStreamSynchronize(stream)) && DONE(graphs.destroy_exec(exec)) &&
+              DONE(graphs.destroy(graph));
     tt_plan_free(&plan);
     return ok;
 }
@@ -295,25 +290,23 @@ static void *transpose_on(void *arg) {
     CUdeviceptr from, to;
     CUstream stream;
     unsigned char out[BYTES];
-    bool ok = cu->cuDeviceGet(&device, (int)(uintptr_t)arg) == CUDA_SUCCESS &&
-              cu->cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS &&
-              cu->cuCtxSetCurrent(context) == CUDA_SUCCESS && cu->cuMemAlloc(&from, BYTES) == CUDA_SUCCESS &&
-              cu->cuMemAlloc(&to, BYTES) == CUDA_SUCCESS &&
-              cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
-              cu->cuMemcpyHtoD(from, src, BYTES) == CUDA_SUCCESS &&
-              cu->cuStreamSynchronize(NULL) == CUDA_SUCCESS; /* the thread's stream does not wait for it */
+    bool ok = DONE(cu->cuDeviceGet(&device, (int)(uintptr_t)arg)) &&
+              DONE(cu->cuDevicePrimaryCtxRetain(&context, device)) && DONE(cu->cuCtxSetCurrent(context)) &&
+              DONE(cu->cuMemAlloc(&from, BYTES)) && DONE(cu->cuMemAlloc(&to, BYTES)) &&
+              DONE(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)) &&
+              DONE(cu->cuMemcpyHtoD(from, src, BYTES)) &&
+              DONE(cu->cuStreamSynchronize(NULL)); /* the thread's stream does not wait for it */
     for (int i = 0; i < CALLS && ok; i++) {
         tt_problem p = problem_of(7 + i % PROBLEMS, 44);
         ok = (i % 4 ? tt_transpose(device_ctx, &p, to, from, stream) == TT_OK
                     : launch_in_graph(&p, to, from, stream)) &&
-             cu->cuStreamSynchronize(stream) == CUDA_SUCCESS &&
-             cu->cuMemcpyDtoH(out, to, BYTES) == CUDA_SUCCESS &&
+             DONE(cu->cuStreamSynchronize(stream)) && DONE(cu->cuMemcpyDtoH(out, to, BYTES)) &&
              transposed(out, src, p.rows, 44, 44, p.rows, 4);
     }
+    ok = ok && DONE(cu->cuStreamDestroy(stream)) && DONE(cu->cuMemFree(from)) && DONE(cu->cuMemFree(to)) &&
+         DONE(cu->cuDevicePrimaryCtxRelease(device));
     if (!ok)
         fprintf(stderr, "device %d: %s\n", (int)(uintptr_t)arg, tt_last_error());
-    ok = ok && cu->cuStreamDestroy(stream) == CUDA_SUCCESS && cu->cuMemFree(from) == CUDA_SUCCESS &&
-         cu->cuMemFree(to) == CUDA_SUCCESS && cu->cuDevicePrimaryCtxRelease(device) == CUDA_SUCCESS;
     return ok ? &primary : NULL;
 }
 
@@ -325,11 +318,7 @@ static void test_devices_at_once(void **state) {
     print_message("%d devices\n", n);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, transpose_on, (void *)(uintptr_t)(i % n)), 0);
-    for (int i = 0; i < THREADS; i++) {
-        void *ok;
-        pthread_join(threads[i], &ok);
-        assert_non_null(ok);
-    }
+    device_join(threads, THREADS);
 }
 
 int main(void) {

@@ -198,11 +198,7 @@ static void test_threads_while_plans_are_given_up(void **state) {
         shared = open_ctx(kept, ":memory:");
         for (uintptr_t i = 0; i < THREADS; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, call, (void *)i), 0);
-        for (int i = 0; i < THREADS; i++) {
-            void *ok;
-            pthread_join(threads[i], &ok);
-            assert_non_null(ok);
-        }
+        device_join(threads, THREADS);
         tt_close(&shared);
     }
 }

@@ -72,11 +72,13 @@ static void read_while_adding(size_t cap, void *arg) {
         add(i);
         added = i + 1;
     }
-    for (int i = 0; i < READERS; i++) {
+    int n_wrong = 0;
+    for (int i = 0; i < READERS; i++) { /* all of them, before one fails the test: they use the cache */
         void *wrong;
         pthread_join(readers[i], &wrong);
-        assert_null(wrong);
+        n_wrong += wrong != NULL;
     }
+    assert_int_equal(n_wrong, 0);
 }
 
 static void found_while_others_are_added(void **state) {
