@@ -56,15 +56,6 @@ typedef struct judge {
 /* ---- A plain file ----------------------------------------------------------------------------------------
  */
 
-static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool begins_word(const char *text, const char *at, const char *word) {
-    const size_t n = strlen(word);
-    return strncmp(at, word, n) == 0 && !is_word(at[n]) && (at == text || !is_word(at[-1]));
-}
-
 /* The end of the parentheses that begin at `at`. */
 static const char *after_parentheses(const char *at) {
     int depth = 0;
@@ -83,12 +74,12 @@ static const char *next_kernel(const char **at, size_t *n) {
     if (!p)
         return NULL;
     for (p += sizeof word - 1; *p && *p != '{' && *p != ';';) {
-        if (!is_word(*p)) {
+        if (!tt__is_word_char(*p)) {
             p++;
             continue;
         }
         const char *first = p;
-        while (is_word(*p))
+        while (tt__is_word_char(*p))
             p++;
         const size_t length = (size_t)(p - first);
         while (*p == ' ' || *p == '\n' || *p == '\t')
@@ -107,47 +98,50 @@ static const char *next_kernel(const char **at, size_t *n) {
     return next_kernel(at, n);
 }
 
-/* Appends the namespaces in which `until` lies, as "a::b::". */
-static void add_scope(tt__str *out, const char *code, const char *until) {
+static const char *before_blanks(const char *code, const char *at) {
+    while (at > code && strchr(" \t\r\n", at[-1]))
+        at--;
+    return at;
+}
+
+/* Appends the namespaces in which `at` lies, as "a::b::". */
+static void add_scope(tt__str *out, const char *code, const char *at) {
     static const char word[] = "namespace";
-    enum { DEEPEST = 8 };
-    struct {
-        const char *name;
-        int n, depth;
-    } open[DEEPEST];
-    int n = 0, depth = 0;
-    for (const char *at = code; at < until; at++) {
-        const size_t gap = begins_word(code, at, word) ? strcspn(at, "{;=") : 0;
-        if (gap && at[gap] == '{' && n < DEEPEST) {
-            const char *name = at + sizeof word - 1 + strspn(at + sizeof word - 1, " \t\r\n");
-            open[n].name = name;
-            open[n].n = (int)strcspn(name, " \t\r\n{");
-            open[n++].depth = depth;
-            at += gap;
-        }
-        depth += (*at == '{') - (*at == '}');
-        n -= n > 0 && open[n - 1].depth == depth && *at == '}';
+    enum { N = sizeof word - 1 };
+    char scope[TT__NAME_MAX] = "", inner[TT__NAME_MAX];
+    for (int depth = 0; at > code;) {
+        at--;
+        depth += (*at == '}') - (*at == '{');
+        if (depth >= 0)
+            continue;
+        depth = 0;
+        const char *end = before_blanks(code, at), *name = end;
+        while (name > code && (tt__is_word_char(name[-1]) || name[-1] == ':'))
+            name--;
+        const char *before = before_blanks(code, name);
+        if (before - code < N || memcmp(before - N, word, N) != 0) /* one without a name has none here, too */
+            continue;
+        tt__copy(inner, sizeof inner, scope);
+        tt__format(scope, sizeof scope, "%.*s::%s", (int)(end - name), name, inner);
     }
-    for (int i = 0; i < n; i++)
-        tt__str_addf(out, "%.*s%s", open[i].n, open[i].name, open[i].n ? "::" : "");
+    tt__str_add(out, scope);
+}
+
+/* Is this word the first of the line? */
+static bool begins(const char *line, const char *word) {
+    const size_t n = strlen(word);
+    return strncmp(line, word, n) == 0 && !tt__is_word_char(line[n]);
 }
 
 /* Does the line give what a plain file lacks: the operation, or the launch of the kernel before it? */
-static bool is_kept(const char *line, size_t n, bool launches) {
+static bool is_kept(const char *line, bool launches) {
     static const char *const declares[] = {"problem", "type",    "buffer", "scalar", "constant",
                                            "require", "include", "macros", NULL},
                              *const of_launch[] = {"block", "grid", "shared", "args", NULL};
     const char *const *words = launches ? of_launch : declares;
-    for (; *words; words++)
-        if (n > strlen(*words) && strncmp(line, *words, strlen(*words)) == 0 &&
-            !is_word(line[strlen(*words)]))
-            return true;
-    return false;
-}
-
-static bool begins(const char *line, const char *word) {
-    const size_t n = strlen(word);
-    return strncmp(line, word, n) == 0 && !is_word(line[n]);
+    while (*words && !begins(line, *words))
+        words++;
+    return *words;
 }
 
 /* Appends the annotations of the reference that are of use. `role`: the kernel whose launch counts. */
@@ -163,7 +157,7 @@ static void copy_annotations(tt__str *out, const char *text, const char *role, b
         for (const char *const *k = kernels; *k; k++)
             if (begins(at, *k))
                 in_role = strcmp(*k, role) == 0;
-        if (is_kept(at, n, launches) && (!launches || in_role))
+        if (is_kept(at, launches) && (!launches || in_role))
             tt__str_addf(out, "//@ %.*s\n", (int)n, at);
     }
 }
