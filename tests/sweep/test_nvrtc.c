@@ -236,12 +236,11 @@ static void add_files(tt__template **loaded, const tt__gpu *gpu) {
 }
 
 static void add_checkers(int cc) {
-    static const char *const configs[] = {"PART=0", "PART=1", "PART=2", "PART=3", "PART=4", "PART=5"};
-    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+    for (int i = 0; i < TT__CHECKER_PARTS; i++) {
         job *j = new_job(tt__checker[0].name, tt__checker[0].source, cc, 1);
-        tt__candidate checker = {0};
-        tt__copy(checker.config, sizeof checker.config, configs[i]);
-        tt__copy(j->config, sizeof j->config, configs[i]);
+        tt__candidate checker;
+        tt__verify_candidate(&checker, i);
+        tt__copy(j->config, sizeof j->config, checker.config);
         assert_int_equal(tt__config_options(&j->options, &j->n_options, &checker, NULL), TT_OK);
     }
 }

@@ -33,7 +33,7 @@ static tt__problem any_matrix(uint64_t *seed, int elem_size) {
     return problem_of_matrix(m);
 }
 
-/* Of the variables with this name or of all. */
+/* A bit for the variable of this name. */
 static uint64_t given_of(const tt__operation *op, const char *name) {
     uint64_t given = 0;
     for (size_t i = 0; i < op->n_variables; i++)
@@ -153,7 +153,7 @@ static void leaves_out_what_is_certain(void **state) {
 static permute_shape any_shape(uint64_t *seed) {
     permute_shape s = {.elem_size = 1 << tt__random_below(seed, 5), .align = 16};
     const int n = 1 + (int)tt__random_below(seed, 6);
-    int at[PERMUTE_DIMS];
+    int at[PERMUTE_DIMS] = {0};
     long long stride = tt__random_below(seed, 4) ? 1 : 3;
     for (int k = 0; k < PERMUTE_DIMS; k++)
         s.dim[k] = s.stride[k] = 1;
