@@ -126,9 +126,8 @@ extern "C" __global__ void tt_check_fill(const unsigned int *words, long long be
     }
 }
 
-// The guards of an input, from byte 0 to `head` and from `tail` to `bytes`. Each of their elements, whose
-// size is a power of two, has the bits of `fixed` and random ones where `mask` is set. Writes them or, with a finding, finds
-// bytes that are others.
+// The guards of an input, from byte 0 to `head` and from `tail` to `bytes`. Each of their elements, whose size is a power of
+// two, has the bits of `fixed` and random ones where `mask` is set. Writes them or, with a finding, finds bytes that are others.
 extern "C" __global__ void tt_guard(unsigned char *area, long long head, long long tail, long long bytes, u64 fixed,
                                     u64 mask, int size, unsigned int seed, finding *f) {
     GRID_STRIDE(i, head + bytes - tail) {

@@ -1,6 +1,6 @@
 /*
  * What a verifier has on the device: fills the arrays, with the file's own kernels too, runs the reference or
- * reads files, looks whether that leaves something to be found, and queues the comparisons with it.
+ * reads files, and queues the comparisons with it.
  */
 #include "tuner/measure/verify_data.h"
 
@@ -580,7 +580,7 @@ tt_status tt__verifier_constants(const tt__verifier *v, const tt__kernel *kernel
 
 /* ---- The reference ------------------------------------------------------------------------------------- */
 
-/* Fills everything as before a run. Results are in `live` or, with `to_reference`, in `reference`. */
+/* Fills everything as before a run. Results are in `reference`, and those of the second run in `live`. */
 static tt_status prepare_reference(tt__verifier *v, void *operands[], CUdeviceptr held[], bool second) {
     for (int i = 0; i < v->work.n; i++) {
         const tt__array *a = &v->work.arrays[i];

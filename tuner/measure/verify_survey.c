@@ -67,12 +67,11 @@ static tt_status look_at(tt__verifier *v, int i) {
     if (counts[0] < (uint64_t)n)
         note(v, "the reference %s writes %llu of %lld elements of %s\n", name, (unsigned long long)counts[0],
              n, a->name);
-    TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(first, at + area->head, (size_t)(size < 16 ? size : 16)),
-                        "cuMemcpyDtoH"));
+    TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(first, at + area->head, (size_t)size), "cuMemcpyDtoH"));
     if (!tt__verify_is_exact(a))
         TT_TRY(look_at_numbers(v, i, &zeros_pass, &one_passes, &is_nan));
     else if (counts[1] == 0 && counts[0] == (uint64_t)n)
-        zeros_pass = memcmp(first, (const char[16]){0}, (size_t)(size < 16 ? size : 16)) == 0;
+        zeros_pass = memcmp(first, (const char[16]){0}, (size_t)size) == 0;
     if (is_nan || (counts[1] == 0 && n > 1 && counts[0] == (uint64_t)n))
         note(v, "the right result %s is %s everywhere: " TT__NOTHING_PASSES "\n", a->name,
              tt__type_text(text, sizeof text, a->type, size, first));

@@ -25,7 +25,7 @@ enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
 
 /* `tight`: sampling stops when half the median's interval is at most this fraction of it. A configuration
  * that cannot reach the finals needs less: the cutoff is 1.25 times the best, the limit of the finals
- * 1.06. */
+ * 1.06. `best_yet` has room for rounding: one as fast as the best counts as it. */
 static const double tight = 0.01, finals_reach = 1.06 / 1.25, best_yet = 1.0001 / 1.25;
 
 /* From steady_us on, the first samples are enough if they agree; from TT__LONG_US on, three are. If the
@@ -418,7 +418,6 @@ static tt_status try_one(tt__gpu_state *g, const tt__msg_trial *m, const void *c
     return status;
 }
 
-/* Counters that are not to be had are no failure. */
 /* ---- Counting: one launch is repeated until all counters were read ---------------------------- */
 
 /* In the environment of a profiler that brings counters of its own, as ncu does, each configuration runs
@@ -467,6 +466,7 @@ static int local_bytes(const tt__driver *cu, const tt__kernel *kernel) {
     return most;
 }
 
+/* Counters that are not to be had are no failure. */
 static tt_status count_launch(tt__counted *out, tt__counting *c, tt__bench_pool *pool,
                               const tt__timed *thing) {
     *out = (tt__counted){.local_bytes = local_bytes(pool->cu, thing->kernel)};

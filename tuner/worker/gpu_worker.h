@@ -29,9 +29,9 @@ typedef struct tt__gpu_state {
     tt__trial_times times;        /* of the current trial */
     tt__kernel kernel;            /* of the last trial */
     tt__kernel reference, verify; /* of the same cubin, if they go with each configuration */
-    tt__str judge;           /* the cubin of `verify`, if that comes with the reference; empty: the trial's */
-    char key[TT__HASH_SIZE]; /* key of its cubin; "": none */
-    tt__launch_graph graph;  /* of the current trial */
+    char key[TT__HASH_SIZE];      /* key of its cubin; "": none */
+    tt__str judge;          /* the cubin of `verify`, if that comes with the problem; empty: the trial's */
+    tt__launch_graph graph; /* of the current trial */
     tt__verifier verifier;
     tt__verifier second; /* the same problem with other data, for what may win */
     bool has_second;     /* memory has room for it */
