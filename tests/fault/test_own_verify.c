@@ -198,6 +198,36 @@ static void verifies_again_after_other_launches(void **state) {
     run_free(&r);
 }
 
+/* The best so far is verified again before its time decides what others may take: finals, which would find it
+ * wrong, may fail. */
+static void verifies_the_best_so_far_at_once(void **state) {
+    (void)state;
+    const char *file = fault_path("best.cu"), *db = fault_path("best.db");
+    run_result r;
+    fault_write(file,
+                "//@ kernel k\n//@ problem n 1003\n//@ buffer x i32 n in\n//@ buffer y i32 n out\n"
+                "//@ runtime B 32 64 96 128 160 192 224 256\n//@ default B=32\n"
+                "//@ block B\n//@ grid ceil_div(n, B)\n"
+                "//@ args y, x, i32 n\n"
+                "//@ reference r\n//@ block 256\n//@ grid ceil_div(n, 256)\n//@ args y, x, i32 n\n"
+                "#define I ((int)(blockIdx.x * blockDim.x + threadIdx.x))\n"
+                "__device__ int launches[1003];\n"
+                "extern \"C\" __global__ void k(int *y, const int *x, int n) {\n"
+                "    if (I < n) y[I] = blockDim.x == 256 && launches[I]++ ? 0 : x[I];\n}\n"
+                "extern \"C\" __global__ void r(int *y, const int *x, int n) { if (I < n) y[I] = x[I]; }\n");
+    fault_tune(&r, "", "--kernel %s --db %s --jobs 1", file, db);
+    assert_code(&r, 0);
+    run_free(&r);
+    static const char trials[] =
+        "SELECT count(*) FROM trial JOIN config ON config.id = config_id WHERE text = 'B=256' AND ";
+    char sql[256];
+    snprintf(sql, sizeof sql, "%s stage = 0 AND reason LIKE 'right at first, but wrong where it is timed%%'",
+             trials);
+    assert_int_equal(fault_number(db, sql), 1);
+    snprintf(sql, sizeof sql, "%s stage = 1", trials);
+    assert_int_equal(fault_number(db, sql), 0); /* it was not in the finals */
+}
+
 /* ---- Nothing says what is right ------------------------------------------------------------------------ */
 
 static const char unverified[] =
@@ -308,7 +338,7 @@ int main(void) {
         cmocka_unit_test(finds_every_fault),           cmocka_unit_test(keeps_the_tolerance),
         cmocka_unit_test(reads_data_from_files),       cmocka_unit_test(verifies_again_after_other_launches),
         cmocka_unit_test(marks_what_was_not_verified), cmocka_unit_test(knows_what_the_reference_leaves),
-        cmocka_unit_test(knows_parts_of_elements),
+        cmocka_unit_test(knows_parts_of_elements),     cmocka_unit_test(verifies_the_best_so_far_at_once),
     };
     return cmocka_run_group_tests(tests, fault_enter, run_leave);
 }
