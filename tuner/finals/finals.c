@@ -437,7 +437,8 @@ void tt__finals_ended(const tt__search *search, tt__finals *f, tt_status status)
 }
 
 /* Without finals the screening decides, and all entrants return but those that were found wrong. The least
- * median wins, which was verified again when it was the best so far: samples of a screening are no pairs. */
+ * median wins, which was verified again when it was the best so far: samples of a screening are no pairs. If
+ * a heat has found that one wrong before the next heat failed, the next best may have been verified once. */
 static void fall_back(tt__finals *f) {
     for (size_t i = 0; i < f->n; i++) {
         tt__entrant *e = &f->entrants[i];
