@@ -17,7 +17,7 @@ def _file(folder: str, name: str, kernel: str | os.PathLike[str]) -> str:
     if not isinstance(kernel, (str, os.PathLike)):
         raise InvalidError(f"judge: {name} is {kernel!r:.60}, expected the text of a kernel, or a path that ends in .cu")
     if isinstance(kernel, os.PathLike) or ("\n" not in kernel and kernel.endswith(".cu")):
-        path = os.fspath(kernel)
+        path = os.fsdecode(kernel)
         return os.path.join(os.curdir, path) if path.startswith("-") else path  # it is no option
     path = os.path.join(folder, name)
     pathlib.Path(path).write_text(kernel, encoding="utf-8")

@@ -353,7 +353,9 @@ def check_judge():
     assert "first wrong element at y[" in answer["judgements"][1]["reason"], answer
     raises(tiletune.InvalidError, "no candidate", tiletune.judge, saxpy)
     raises(tiletune.Error, "cannot read nowhere.cu", tiletune.judge, saxpy, "nowhere.cu")
-    raises(tiletune.Error, "cannot read ./-x.cu", tiletune.judge, saxpy, "-x.cu")
+    in_bytes = type("InBytes", (), {"__fspath__": lambda self: b"-x.cu"})()
+    for path in "-x.cu", in_bytes:
+        raises(tiletune.Error, "cannot read ./-x.cu", tiletune.judge, saxpy, path)
     raises(tiletune.InvalidError, "candidate1.cu is None, expected", tiletune.judge, saxpy, None)
 
 
