@@ -84,14 +84,14 @@ assert run("list", "--collected", "asked.jsonl", code=2).stderr == "tune: asked.
 
 # What a rule is expected to answer within 2 % of the best is not tuned, but with --force.
 os.mkdir("rule", 0o700)
-run("--shapes", "300x96,304x96,308x96,312x96", "--configs", 2, "--effort", "quick", "--db", "rule/store.db", "--quiet")
+run("--shapes", "300x96,304x96,308x96,312x96", "--configs", 2, "--max-trials", 4, "--db", "rule/store.db", "--quiet")
 shutil.copytree("rule", "answer")
-write(HEADER, line("rows=305,cols=96", 50), line("rows=315,cols=96", 50), line("rows=64,cols=4096", 1000))
+write(HEADER, line("rows=305,cols=96", 50), line("rows=315,cols=96", 50), line("rows=64,cols=1024", 1000))
 ruled = run("list", "--collected", "asked.jsonl", "--db", "rule/store.db", "--json")
 states = {one["problem"]: one["state"] for one in json.loads(ruled.stdout)["collected"]}
-assert states == {"rows=305,cols=96": "rule", "rows=315,cols=96": "rule", "rows=64,cols=4096": "to tune"}, states
+assert states == {"rows=305,cols=96": "rule", "rows=315,cols=96": "rule", "rows=64,cols=1024": "to tune"}, states
 done = run("--collected", "asked.jsonl", "--max-trials", 2, "--db", "rule/store.db", "--json")
-assert [one["problem"] for one in json.loads(done.stdout)["results"]] == ["64x4096"], done.stdout
+assert [one["problem"] for one in json.loads(done.stdout)["results"]] == ["64x1024"], done.stdout
 assert "2 problems are left to a rule, which is as good: 9.1% of the launched time" in done.stderr, done.stderr
 done = run("--collected", "asked.jsonl", "--max-trials", 2, "--db", "rule/store.db", "--json", "--force")
 assert "305x96" in [one["problem"] for one in json.loads(done.stdout)["results"]], done.stdout

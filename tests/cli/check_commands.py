@@ -23,13 +23,14 @@ ANYWHERE = re.compile(r"replay:|--gpu|^tune (report|help|doctor|new|list|merge|i
 
 
 def smaller(command):
-    """The same for the stand-in: numbers of four digits and more are a 64th, and few configurations are tried."""
-    command = re.sub(r"(?<![\w.-])(\d+x)*\d+\b", lambda m: re.sub(r"\d{4,}", lambda n: str(max(int(n[0]) // 64, 16)), m[0]), command)
+    """The same for the stand-in: lengths from 32 on are a 64th, and few configurations are tried."""
+    command = re.sub(r"(?<![\w.-])(?<![A-Z]=)(\d+x)*\d+\b", lambda m: re.sub(r"\d+", lambda n: n[0] if int(n[0]) < 32 else str(max(int(n[0]) // 64, 16)), m[0]),
+                     command)
     command = command.replace("matmul.cu", "saxpy.cu")  # which the stand-in can run
     if "examples/kernels/" in command and "--problem" not in command:
         command += " --problem n=5000"
     tunes = re.match(r"tune (--|explain|study)", command)
-    return command + " --max-trials 2" * bool(tunes and "--budget" not in command and " explain" not in command)
+    return command + " --max-trials 2" * bool(tunes and " explain" not in command)
 
 
 def commands(page):

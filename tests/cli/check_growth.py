@@ -8,8 +8,8 @@ sys.path.insert(0, str(root / "bench"))
 import growth  # noqa: E402
 
 # User seconds of the larger store over those of the smaller one, at most; 10 is linear. Megabytes more, at most.
-RATIO, MORE_MB, TIMER_S = 20, 8, 0.05
-GROWS_MB = {"list": 12, "list --json": 12}  # prints what it has sorted
+RATIO, MORE_MB, TIMER_S = 15, 5, 0.03
+GROWS_MB = {"list": 8, "list --json": 8}  # prints what it has sorted
 TIMES_FILE = 2  # of a recording, in memory
 SKIPPED = ("import", "replay", "vacuum", "check", "prune", "best", "show", "export --database")
 
@@ -18,7 +18,7 @@ def main():
     os.environ["TILETUNE_SYSTEM_DB"] = ""
     used, failed, recordings = {}, [], []
     with tempfile.TemporaryDirectory() as name:
-        for n in 1500, 15000:
+        for n in 1000, 10000:
             folder = pathlib.Path(name) / str(n)
             folder.mkdir(mode=0o700)
             growth.make(folder / "store.db", n, 1)

@@ -61,8 +61,8 @@ CASES = [  # what is changed, and what the message says
     (clash("W", within("W w; w.a = n; y[1] = w.a;", "struct W { int a; };\n")), "W is both a type of the code and a parameter"),
     (clash("W", within("W w = A; y[1] = w;", "enum W { A };\n")), "W is both a type of the code and a parameter"),
     (clash("W", within("W w = n; y[1] = w;", "typedef float W;\n")), "W is a macro, as each parameter is: take its declaration out"),
-    (clash("ITEMS_PER_THREAD", within("cub::BlockReduce<int, 32> r;", "#include <cub/cub.cuh>\n")),
-     "ITEMS_PER_THREAD is a macro, as each parameter is, also in headers: give it another name, or say `as template`"),
+    (clash("m", within("nvcuda::wmma::fragment<int, 8, 8, 8, int> f;", "#include <mma.h>\n")),
+     "m is a macro, as each parameter is, also in headers: give it another name, or say `as template`"),
     # names without their header
     (within("__half h;"), "`__half` needs a header: add #include <cuda_fp16.h>"),
     (within("__nv_bfloat16 h;"), "`__nv_bfloat16` needs a header: add #include <cuda_bf16.h>"),
