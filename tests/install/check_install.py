@@ -82,9 +82,10 @@ def check_cpp(root):
         return print("check_cpp: there is no c++")
     (root / "main.cpp").write_text(CPP, encoding="utf-8")
     library, include = one(root, "libtiletune.so.0").parent, one(root, "tiletune.hpp").parent
-    for standard in ("11", "14", "17", "20"):
-        run("c++", f"-std=c++{standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", root / "main.cpp", f"-I{include}",
-            f"-L{library}", "-ltiletune", "-o", root / "cpp")
+    words = "-Wall", "-Wextra", "-Wpedantic", "-Werror", root / "main.cpp", f"-I{include}"
+    for standard in ("11", "14", "17"):
+        run("c++", f"-std=c++{standard}", "-fsyntax-only", *words)
+    run("c++", "-std=c++20", *words, f"-L{library}", "-ltiletune", "-o", root / "cpp")
     said = run(root / "cpp", source / "recordings/h200.json", LD_LIBRARY_PATH=library, TILETUNE_DB=":memory:", TILETUNE_SYSTEM_DB="")
     assert said.startswith("transpose_vector\n1 -1 x 1: rows and cols"), said
     assert "\n3 2 the budget of 1e-09 s was over before a configuration could be tried: allow more\n" in said, said
@@ -116,17 +117,30 @@ def check_cmake(root):
         assert said.endswith(": exact\n"), said
 
 
+WORKER = """#include <tiletune.h>
+#include <stdio.h>
+int main(void) {
+    tt_ctx *ctx;
+    tt_report *report;
+    tt_problem problem = TT_INIT(tt_problem);
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    problem.rows = problem.cols = 33;
+    problem.elem_size = 4;
+    opts.max_trials = 1;
+    if (tt_open(&ctx, NULL) == TT_OK && tt_tune(&report, ctx, &problem, 1, &opts) == TT_OK)
+        return 0;
+    fprintf(stderr, "%s\\n", tt_last_error());
+    return 1;
+}
+"""
+
+
 def check_worker(root):
     """From the library's own folder to libexec, however deep the former is."""
+    (root / "worker.c").write_text(WORKER, encoding="utf-8")
     library = one(root, "libtiletune.so.0")
-    program = ("import sys; sys.path.insert(0, sys.argv[1]); import tiletune_torch as t, ctypes as c\n"
-               "cu = c.CDLL('libcuda.so.1'); ctx = c.c_void_p()\n"
-               "assert not (cu.cuInit(0) or cu.cuDevicePrimaryCtxRetain(c.byref(ctx), 0) or cu.cuCtxSetCurrent(ctx))\n"
-               "a = (c.c_uint64(), c.c_uint64())\n"
-               "for p in a: assert not cu.cuMemAlloc_v2(c.byref(p), c.c_size_t(8192))\n"
-               "tt = t.Tiletune(sys.argv[3], 200, sys.argv[2])\n"
-               "tt.launch(a[0].value, a[1].value, None, 33, 33, 4); tt.close()\n")
-    run(sys.executable, "-c", program, source / "examples", library, root / "tuned.db", LD_LIBRARY_PATH=HOST)
+    run(*compiler, root / "worker.c", f"-I{one(root, 'tiletune.h').parent}", library, "-o", root / "worker")
+    run(root / "worker", LD_LIBRARY_PATH=f"{library.parent}:{HOST}", TILETUNE_DB=str(root / "tuned.db"))
     best = json.loads(run(one(root, "bin/tune"), "best", "--size", "33", "--db", root / "tuned.db", "--json",
                           LD_LIBRARY_PATH=HOST))
     assert best["match"] == "exact", best
