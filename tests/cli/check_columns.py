@@ -61,7 +61,7 @@ def check_blocks(*words, columns=80):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         store = ["--db", f"{folder}/a.db"]
-        replay = ["--device", "replay:tests/data/small.json", "--quiet"]
+        replay = ["--device", "replay:tests/data/small.json", "--quiet", "--max-trials", "8"]
         run, piped = check(*replay, "--sizes", "4096,8192")
         rows = [line for line in run.splitlines() if re.match(r"(4096x4096|8192x8192) +[\d.]+ us .*x  replayed$", line)]
         assert len(rows) == 2 and "\n    transpose_vector  READ_RUN=" in run, run
@@ -69,7 +69,7 @@ def main():
         assert re.search(r"^4096x4096  transpose_vector  .*replayed$", piped, re.M), piped  # one row a line
         wide = on_terminal(*replay, "--sizes", "4096", COLUMNS="120", NO_COLOR="1")
         assert re.search(r"^4096x4096  transpose_vector +[\d.]+ us .*replayed\n    READ_RUN=.*ORDER=1$", wide, re.M), wide
-        check("--device", "replay:recordings/h200-2bytes.json", "--quiet", "--sizes", "4096", "--elem-size", "2")
+        check("--device", "replay:recordings/h200-2bytes.json", "--quiet", "--sizes", "4096", "--elem-size", "2", "--max-trials", "8")
         on_terminal(*replay, "--sizes", "4096,8192", *store)
         check("list", *store)
         shown, _ = check("show", "--size", "4096", "--gpu", "H200", *store)
