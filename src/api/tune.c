@@ -68,8 +68,10 @@ static tt_status check_only(const tt__template_set *set, const char *const *only
     return TT_OK;
 }
 
-/* The built-in templates, those in the options, and the kernels. */
-static tt_status open_templates(tt__template_set *out, const questions *q, const tt_tune_opts *opts) {
+/* The built-in templates, those in the options, and the kernels. Built-in ones are read that the problems
+ * need, or `all`. */
+static tt_status open_templates(tt__template_set *out, const questions *q, const tt_tune_opts *opts,
+                                bool all) {
     if (opts->n_templates && !opts->templates)
         return tt__fail(TT_E_INVALID, "templates is NULL, but n_templates is %zu", opts->n_templates);
     if (opts->n_only && !opts->only)
@@ -77,7 +79,10 @@ static tt_status open_templates(tt__template_set *out, const questions *q, const
     for (size_t i = 0; i < opts->n_only; i++)
         if (!opts->only[i])
             return tt__fail(TT_E_INVALID, "only[%zu] is NULL: it must be the name of a kernel", i);
-    TT_TRY(tt__template_set_open(out, opts->templates, opts->n_templates));
+    TT_TRY((all ? tt__template_set_open : tt__template_set_open_unread)(out, opts->templates,
+                                                                        opts->n_templates));
+    for (size_t i = 0; i < q->n; i++)
+        TT_TRY(tt__template_set_read(out, &q->problems[i]));
     for (size_t i = 0; i < out->n; i++)
         if (out->items[i]->own)
             return tt__fail(TT_E_INVALID,
@@ -108,7 +113,7 @@ tt_status tt__tune_and(tt_report **out, tt_ctx *ctx, const tt_problem *problems,
         return tt__fail(TT_E_DB, "there is no store to keep results in, so nothing was tuned: %s",
                         ctx->unkept);
     TT_GOTO(take_problems(&q, ctx, problems, n, call.several_kernels));
-    TT_GOTO(open_templates(&templates, &q, &all));
+    TT_GOTO(open_templates(&templates, &q, &all, question != NULL)); /* it may compare with others */
     call.n = q.n;
     call.problems = q.problems;
     call.templates = &templates;
@@ -133,13 +138,15 @@ tt_status tt_tune(tt_report **out, tt_ctx *ctx, const tt_problem *problems, size
  */
 
 /* A kernel's set has no template of the copy to compare with, but the context's set does. */
-static tt_status join(tt__template_set *out, const tt__template_set *a, const tt__template_set *b) {
+static tt_status join(tt__template_set *out, const tt__template_set *a, const tt__template_set *b,
+                      const tt__problem *p) {
     *out = (tt__template_set){.items = calloc(a->n + b->n, sizeof *out->items)};
     if (!out->items)
         return tt__fail_memory((a->n + b->n) * sizeof *out->items);
     for (size_t i = 0; i < a->n; i++) {
         const tt__template *t = a->items[i];
-        TT_TRY(tt__template_read(&t));
+        if (tt__template_serves(t, p))
+            TT_TRY(tt__template_read(&t));
         out->items[out->n++] = (tt__template *)t; /* not changed by a run */
     }
     for (size_t i = 0; i < b->n && b != a; i++) {
@@ -159,7 +166,7 @@ static tt_status tune_first(tt_ctx *ctx, const tt__template_set *templates, cons
     tt__template_set all;
     opts.device = device;
     opts.budget_s = budget_s; /* the best one so far becomes the winner */
-    tt_status status = join(&all, &ctx->templates, templates);
+    tt_status status = join(&all, &ctx->templates, templates, p);
     if (status == TT_OK)
         status =
             tt__tune(&report, ctx, &(tt__tune_call){.n = 1, .problems = p, .templates = &all}, NULL, &opts);

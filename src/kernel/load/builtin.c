@@ -228,6 +228,24 @@ tt_status tt__template_set_open_unread(tt__template_set *out, const char *const 
     return open_with(out, paths, n_paths, tt__template_builtin_unread);
 }
 
+bool tt__template_serves(const tt__template *t, const tt__problem *p) {
+    tt__problem copy;
+    tt__problem_copy(&copy, p);
+    return tt__template_does(t, p) || tt__template_does(t, &copy);
+}
+
+tt_status tt__template_set_read(tt__template_set *set, const tt__problem *p) {
+    for (size_t i = 0; i < set->n; i++) {
+        tt__template *read, *t = set->items[i];
+        if (!t->unread || !tt__template_serves(t, p))
+            continue;
+        TT_TRY(tt__template_builtin(&read, t->unread));
+        tt__template_free(&t);
+        set->items[i] = read;
+    }
+    return TT_OK;
+}
+
 void tt__template_set_close(tt__template_set *set) {
     for (size_t i = 0; i < set->n; i++)
         tt__template_free(&set->items[i]);

@@ -44,6 +44,10 @@ typedef struct tt__template_set {
 tt_status tt__template_set_open(tt__template_set *out, const char *const *paths, size_t n_paths);
 /* The same, with unread built-in templates: for sets that serve look-ups. */
 tt_status tt__template_set_open_unread(tt__template_set *out, const char *const *paths, size_t n_paths);
+/* Reads those that a run of the problem needs: they solve it, or copy as many bytes. */
+tt_status tt__template_set_read(tt__template_set *set, const tt__problem *p);
+/* Does a run of the problem need the template? */
+bool tt__template_serves(const tt__template *t, const tt__problem *p);
 /* Adds a template and takes ownership, even if it fails. TT_E_INVALID: there is one of this name already. */
 tt_status tt__template_set_add(tt__template_set *set, tt__template *t);
 void tt__template_set_close(tt__template_set *set);
