@@ -180,7 +180,7 @@ EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
 }
 
 static CUresult copy(void *to, const void *from, size_t bytes) {
-    memmove(to, from, bytes);
+    memcpy(to, from, bytes);
     hostcuda_pass(hostcuda_copy_us(bytes), 1);
     return CUDA_SUCCESS;
 }
