@@ -10,7 +10,13 @@
 
 #include <cmocka.h>
 
+#include "api/problem.h"
+#include "db/store.h"
 #include "device.h"
+#include "dispatch/context.h"
+#include "gpu/device.h"
+#include "kernel/load/builtin.h"
+#include "kernel/space/space.h"
 
 enum { BYTES = 1 << 16, RANK_MAX = 7 };
 
@@ -298,25 +304,35 @@ static CUdeviceptr place(const guarded *g, size_t bytes, bool at_end) {
 /* Makes the template the winner of the tensor, in a store with no other. False: it is not for the tensor,
  * which may be no more than a batch of transposes. */
 static bool elect(int i, const char *kernel) {
-    tt_permutation p = asked(&tensors[i]);
+    const tt_permutation p = asked(&tensors[i]);
+    const tt__env env = {.driver = "13.0", .nvrtc = "13.0", .library = TT__METHOD};
     tt_problem problem = TT_INIT(tt_problem);
-    tt_tune_opts opts = TT_INIT(tt_tune_opts);
-    tt_report *report = NULL;
+    tt__question question;
+    tt__space space = {0};
+    tt__gpu gpu;
     tt_plan *plan;
+    int64_t gpu_id, run, problem_id, config;
     device_leave(NULL);
     assert_int_equal(device_enter(NULL), 0);
     problem.permutation = &p;
-    opts.only = &kernel;
-    opts.n_only = opts.max_trials = 1;
-    const tt_status status = tt_tune(&report, device_ctx, &problem, 1, &opts);
-    tt_report_free(&report);
-    if (status == TT_E_NO_WINNER)
-        return false;
-    assert_int_equal(status, TT_OK);
-    assert_int_equal(tt_plan_create(&plan, device_ctx, &problem), TT_OK);
-    const bool is = strcmp(tt_plan_choice(plan)->kernel, kernel) == 0;
-    tt_plan_free(&plan);
-    return is;
+    OK(tt__question_of(&question, device_ctx, &problem));
+    const tt__template *t = tt__template_set_find(question.templates, kernel);
+    OK(tt__template_read(&t));
+    OK(tt__device_current(&gpu));
+    OK(tt__space_add(&space, t, &gpu, &question.problem));
+    const bool is_for = space.n > 0;
+    if (is_for) {
+        OK(tt__store_gpu(device_ctx->store, &gpu, &gpu_id));
+        OK(tt__store_run_begin(device_ctx->store, gpu_id, &env, "measured", &run));
+        OK(tt__store_config(device_ctx->store, kernel, t->op, t->hash, space.items[0].config, &config));
+        OK(tt__store_problem(device_ctx->store, &question.problem, &problem_id));
+        OK(tt__store_winner_put(device_ctx->store, run, problem_id, config, &(tt__winner){.time_us = 2}));
+        OK(tt_plan_create(&plan, device_ctx, &problem));
+        assert_string_equal(tt_plan_choice(plan)->kernel, kernel);
+        tt_plan_free(&plan);
+    }
+    tt__space_free(&space);
+    return is_for;
 }
 
 static void permute_between_guards(int i, const guarded *from, const guarded *to) {
