@@ -188,8 +188,12 @@ static inline bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
+static inline bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static char *skip_blanks(char *at) {
-    while (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')
+    while (is_blank(*at))
         at++;
     return at;
 }
@@ -538,7 +542,7 @@ static tt_status scan_piece(scan *s) {
     if (s->part == TT__FILE_COUNT)
         tt__str_addn(&m->rest_text, text + s->kept, len - s->kept);
     for (size_t at = len; at > 0; at--)
-        if (!strchr(" \t\r\n", text[at - 1])) {
+        if (!is_blank(text[at - 1])) {
             s->last = m->base + at - 1;
             s->last_kind = kinds[(unsigned char)text[at - 1]];
             break;

@@ -1,6 +1,8 @@
 /* How many configurations each line of a template removes. */
 #include "template_fixture.h"
 
+#include <time.h>
+
 #include "kernel/space/space.h"
 
 /* Counted by hand. Of A, the second line removes 16, and both remove 128. Of the rest, R = 3 makes a number
@@ -46,10 +48,27 @@ static void counts_what_is_in_the_space(void **state) {
     }
 }
 
+#define SIXTEEN(name) "//@ param " name " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
+
+/* 2^28 combinations are more than it goes through, and it does not begin. */
+static void begins_no_count_without_end(void **state) {
+    (void)state;
+    tt__survey s;
+    tt__problem p = template_problem("transpose", 0);
+    tt__template *t = template_make(
+        SIXTEEN("A") SIXTEEN("B") SIXTEEN("C") SIXTEEN("D") SIXTEEN("E") SIXTEEN("F")
+            SIXTEEN("G") "//@ block 32\n//@ grid 1\n//@ args dst\n//@ default A=1 B=1 C=1 D=1 E=1 F=1 G=1\n");
+    const clock_t before = clock();
+    assert_int_equal(tt__space_survey(&s, t, &template_gpu, &p), TT_E_TEMPLATE);
+    assert_true(s.combinations == 0x1p28 && clock() - before < CLOCKS_PER_SEC / 10);
+    tt__template_free(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_what_removes_how_much),
         cmocka_unit_test(counts_what_is_in_the_space),
+        cmocka_unit_test(begins_no_count_without_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -381,14 +381,18 @@ static bool holds(const walk *w, size_t k) {
     return true;
 }
 
+static tt_status fail_large(const tt__template *t) {
+    return tt__fail(TT_E_TEMPLATE,
+                    "%s: the space is too large to go through; take away parameters or values, or let a "
+                    "`where` on the first parameters exclude more",
+                    t->path);
+}
+
 /* The first k parameters have their values. */
 static tt_status visit(const walk *w, size_t k) {
     const tt__template *t = w->in->t;
     if (w->in->spent > TT__EVALUATIONS_MAX)
-        return tt__fail(TT_E_TEMPLATE,
-                        "%s: the space is too large to go through; take away parameters or values, or let a "
-                        "`where` on the first parameters exclude more",
-                        t->path);
+        return fail_large(t);
     w->in->known = 0;
     w->in->spent++;
     if (w->filter && !holds(w, k))
@@ -406,6 +410,11 @@ static tt_status visit(const walk *w, size_t k) {
 
 tt_status tt__expr_walk(tt__inputs *in, uint32_t vary, bool filter, tt__visit_fn fn, void *user) {
     const walk w = {.in = in, .vary = vary, .filter = filter, .fn = fn, .user = user};
+    double combinations = 1;
+    for (size_t k = 0; k < in->t->n_params; k++)
+        combinations *= vary >> k & 1 ? (double)in->t->params[k].n_values : 1;
+    if (!filter && combinations > TT__EVALUATIONS_MAX) /* each takes one at least */
+        return fail_large(in->t);
     in->chosen = true;
     memset(in->choice, 0, sizeof in->choice);
     return visit(&w, 0);
