@@ -127,7 +127,8 @@ extern "C" __global__ void tt_check_fill(const unsigned int *words, long long be
 }
 
 // The guards of an input, from byte 0 to `head` and from `tail` to `bytes`. Each of their elements, whose size is a power of
-// two, has the bits of `fixed` and random ones where `mask` is set. Writes them or, with a finding, finds bytes that are others.
+// two, has the bits of `fixed` and random ones where `mask` is set. Writes them or, with a finding, finds bytes that are
+// others.
 extern "C" __global__ void tt_guard(unsigned char *area, long long head, long long tail, long long bytes, u64 fixed,
                                     u64 mask, int size, unsigned int seed, finding *f) {
     GRID_STRIDE(i, head + bytes - tail) {
@@ -372,17 +373,28 @@ extern "C" __global__ void tt_numbers(void *array, long long n, int type, int ki
 #endif
 
 #if HAS_PART(4)
-// Numbers from all over an array.
-extern "C" __global__ void tt_sample(const void *array, long long n, int type, double *out, long long n_out) {
-    GRID_STRIDE(i, n_out) out[i] = number(array, ((u64)mix(i, 7) << 32 | mix(i, 8)) % (u64)n, type);
+// Does the reference write the number i of an array that begins `head` bytes after the start of its area? `written` NULL: all.
+static __device__ bool is_written(const unsigned char *written, long long head, u64 i, int size) {
+    const u64 at = head + i * size;
+    return !written || (written[at / 8] >> at % 8 & 1);
 }
 
-// The sum of squares of all numbers up to `most`, and how many these are.
-extern "C" __global__ void tt_squares(const void *array, long long n, int type, double most, double *sum) {
+// Numbers from all over an array, and 0 for those that are not written.
+extern "C" __global__ void tt_sample(const void *array, const unsigned char *written, long long head, long long n, int type,
+                                     int size, double *out, long long n_out) {
+    GRID_STRIDE(k, n_out) {
+        const u64 i = ((u64)mix(k, 7) << 32 | mix(k, 8)) % (u64)n;
+        out[k] = is_written(written, head, i, size) ? number(array, i, type) : 0;
+    }
+}
+
+// The sum of squares of all written numbers up to `most`, and how many these are.
+extern "C" __global__ void tt_squares(const void *array, const unsigned char *written, long long head, long long n, int type,
+                                      int size, double most, double *sum) {
     double own = 0, count = 0;
     GRID_STRIDE(i, n) {
         const double v = number(array, i, type);
-        const bool counts = fabs(v) <= most; // false for NaN
+        const bool counts = is_written(written, head, i, size) && fabs(v) <= most; // false for NaN
         own += counts ? v * v : 0;
         count += counts;
     }
@@ -390,13 +402,15 @@ extern "C" __global__ void tt_squares(const void *array, long long n, int type, 
     atomicAdd(&sum[1], count);
 }
 
-// How many numbers are not NaN, and for how many a zero would be wrong, or the first number.
-extern "C" __global__ void tt_telling(const void *array, long long n, int type, double abs_tolerance,
-                                      double rel_tolerance, u64 *out) {
+// Of the written numbers, how many are not NaN, and for how many a zero would be wrong, or the first number.
+extern "C" __global__ void tt_telling(const void *array, const unsigned char *written, long long head, long long n, int type,
+                                      int size, double abs_tolerance, double rel_tolerance, u64 *out) {
     const double first = number(array, 0, type);
     u64 numbers = 0, tell = 0, differ = 0;
     GRID_STRIDE(i, n) {
         const double v = number(array, i, type);
+        if (!is_written(written, head, i, size))
+            continue;
         numbers += v == v;
         tell += !close(0, v, abs_tolerance, rel_tolerance);
         differ += !close(first, v, abs_tolerance, rel_tolerance);

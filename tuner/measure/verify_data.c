@@ -681,16 +681,18 @@ static int by_size(const void *a, const void *b) {
 static tt_status find_outlier(tt__verifier *v, int i, double *least) {
     enum { SAMPLE = 4096, TIMES = 1024 };
     double *sample = malloc(SAMPLE * sizeof *sample); /* large for a stack */
-    CUdeviceptr at = v->areas[i].reference + v->areas[i].head, out;
-    long long count = v->work.arrays[i].count, n = SAMPLE;
-    int type = v->work.arrays[i].type;
+    const tt__area *area = &v->areas[i];
+    CUdeviceptr at = area->reference + area->head, written = area->written, out;
+    long long head = (long long)area->head, count = v->work.arrays[i].count, n = SAMPLE;
+    int type = v->work.arrays[i].type, size = v->work.arrays[i].elem_size;
     size_t kept = 0;
     tt_status status =
         sample ? allocate(v, &out, SAMPLE * sizeof *sample) : tt__fail_memory(SAMPLE * sizeof *sample);
     if (status != TT_OK)
         goto out;
-    status = tt__cu_check(tt__verify_launch(v, v->sample, n, (void *[]){&at, &count, &type, &out, &n}),
-                          "tt_sample");
+    status = tt__cu_check(
+        tt__verify_launch(v, v->sample, n, (void *[]){&at, &written, &head, &count, &type, &size, &out, &n}),
+        "tt_sample");
     if (status == TT_OK)
         status = tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_sample");
     if (status == TT_OK)
@@ -698,7 +700,7 @@ static tt_status find_outlier(tt__verifier *v, int i, double *least) {
     v->cu->cuMemFree(out);
     if (status != TT_OK)
         goto out;
-    for (size_t k = 0; k < SAMPLE; k++) /* zeros say nothing of the others */
+    for (size_t k = 0; k < SAMPLE; k++) /* zeros say nothing of the others, or are not written */
         if (isfinite(sample[k]) && sample[k] != 0)
             sample[kept++] = fabs(sample[k]);
     qsort(sample, kept, sizeof *sample, by_size);
@@ -708,22 +710,25 @@ out:
     return status;
 }
 
-/* The tolerance of each result by its scale: a fraction of the root mean square of the right result. */
+/* The tolerance of each result by its scale: a fraction of the root mean square of the right result, without
+ * what the reference does not write. */
 static tt_status find_scales(tt__verifier *v) {
     for (int i = 0; i < v->work.n; i++) {
         const tt__array *a = &v->work.arrays[i];
         tt__area *area = &v->areas[i];
         CUdeviceptr at = area->reference + area->head, sum = v->findings;
-        long long n = a->count;
-        int type = a->type;
+        long long head = (long long)area->head, n = a->count;
+        int type = a->type, size = a->elem_size;
         double most, total[2];
         area->tolerance = a->abs_tolerance;
         if (!area->reference || tt__verify_is_exact(a) || a->scale_tolerance <= 0)
             continue;
         TT_TRY(find_outlier(v, i, &most));
         TT_TRY(tt__cu_check(v->cu->cuMemsetD8Async(sum, 0, sizeof total, v->stream), "cuMemsetD8Async"));
-        TT_TRY(tt__cu_check(tt__verify_add_up(v, v->squares, n, (void *[]){&at, &n, &type, &most, &sum}),
-                            "tt_squares"));
+        TT_TRY(tt__cu_check(
+            tt__verify_add_up(v, v->squares, n,
+                              (void *[]){&at, &area->written, &head, &n, &type, &size, &most, &sum}),
+            "tt_squares"));
         TT_TRY(tt__cu_check(v->cu->cuStreamSynchronize(v->stream), "tt_squares"));
         TT_TRY(tt__cu_check(v->cu->cuMemcpyDtoH(total, sum, sizeof total), "cuMemcpyDtoH"));
         double scale = total[1] > 0 ? a->scale_tolerance * sqrt(total[0] / total[1]) : 0;
@@ -791,8 +796,8 @@ tt_status tt__verifier_reference(tt__verifier *v, const tt__kernel *kernel, cons
         TT_TRY(check_reference(v));
     }
     TT_TRY(take_expected(v));
-    TT_TRY(find_scales(v));
     TT_TRY(find_written(v, twice));
+    TT_TRY(find_scales(v));
     TT_TRY(tt__verify_survey(v));
     TT_TRY(show_guards(v, true));
     TT_TRY(hide_results(v));

@@ -33,12 +33,13 @@ __attribute__((format(printf, 2, 3))) static void note(tt__verifier *v, const ch
 static tt_status look_at_numbers(tt__verifier *v, int i, bool *zeros_pass, bool *one_passes, bool *is_nan) {
     const tt__array *a = &v->work.arrays[i];
     const tt__area *area = &v->areas[i];
-    CUdeviceptr at = area->reference + area->head;
-    long long n = a->count;
-    int type = a->type;
+    CUdeviceptr at = area->reference + area->head, written = area->written;
+    long long head = (long long)area->head, n = a->count;
+    int type = a->type, size = a->elem_size;
     double most = area->tolerance, part = a->rel_tolerance;
     uint64_t counts[COUNTS];
-    TT_TRY(count(v, v->telling, n, (void *[]){&at, &n, &type, &most, &part, &v->findings}, counts));
+    TT_TRY(count(v, v->telling, n,
+                 (void *[]){&at, &written, &head, &n, &type, &size, &most, &part, &v->findings}, counts));
     *is_nan = counts[0] == 0;
     *zeros_pass = counts[1] == 0;
     *one_passes = counts[2] == 0 && n > 1;
