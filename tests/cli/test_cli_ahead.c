@@ -50,7 +50,7 @@ static void test_works_ahead(void **state) {
     char line[512];
     run_result r;
     snprintf(line, sizeof line,
-             "--sizes 57 --effort quick --jobs 12 --json --db %s/ahead.db --trace %s/ahead.json", folder,
+             "--sizes 57 --max-trials 8 --jobs 12 --json --db %s/ahead.db --trace %s/ahead.json", folder,
              folder);
     run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
@@ -263,8 +263,8 @@ static void test_ends_before_cuda_has_started(void **state) {
     run_free(&r);
 }
 
-/* The name may suggest another GPU. The result is that of the real one. With TT_LONG also on a GPU like that.
- */
+/* The name may suggest another GPU, for which there are other configurations of bytes. The result is that of
+ * the real one. With TT_LONG also on a GPU like that. */
 static void test_presumed(void **state) {
     (void)state;
     static const char *const names[] = {"HOSTCUDA_NVML_NAME", "HOSTCUDA_NVML_NAME=hostcuda",
@@ -276,8 +276,8 @@ static void test_presumed(void **state) {
             const char *env[] = {names[i], ccs[cc], NULL};
             run_result r;
             snprintf(line, sizeof line,
-                     "--sizes 45 --only transpose_shifted --effort exhaustive --json --quiet --force --db "
-                     "%s/presumed-%d.db",
+                     "--sizes 45 --elem-size 1 --only transpose_shifted --effort exhaustive --json --quiet "
+                     "--force --db %s/presumed-%d.db",
                      folder, cc);
             run_tune(&r, &(run_spec){.env = env, .timeout_s = RUN_TUNE_TIMEOUT_S}, line);
             assert_code(&r, 0);

@@ -390,7 +390,7 @@ static void test_interrupted_beside_finals(void **state) {
     run_result r;
     snprintf(line, sizeof line,
              "--device replay:" TT_SOURCE_DIR
-             "/tests/data/small.json*8 --sizes 2048,4096,8192 --max-trials 48 --db "
+             "/tests/data/small.json*8 --sizes 2048,4096,8192 --max-trials 24 --db "
              "%s/stopped.db",
              folder);
     run_tune(&r,
