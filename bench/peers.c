@@ -54,6 +54,7 @@ static tt_status tune(bench *b, const tt_problem *problems, size_t n, double unt
     opts.device = b->options->device;
     opts.should_stop = time_is_up;
     opts.on_progress = show_progress;
+    opts.max_trials = (size_t)b->options->max_trials;
     opts.user = &t;
     tt_status status = tt_tune(&report, b->ctx, problems, n, &opts);
     tt_report_free(&report);
@@ -177,7 +178,8 @@ static tt_status run(bench *b, const bench_cases *cases, int *exit_status) {
 
 static const char usage[] =
     "usage: bench-peers [--db PATH] [--device N] [--cases default|quick|narrow|FILE] [--rounds N]\n"
-    "                   [--tune] [--tune-limit SECONDS] [--without PEER,...] [--output FILE]\n"
+    "                   [--tune] [--tune-limit SECONDS] [--max-trials N] [--without PEER,...] [--output "
+    "FILE]\n"
     "                   [--part K/N] [--commit TEXT] [--cublas FILE] [--cutensor FILE] [--graphs]\n"
     "PEER: memcpy, copy, mirrored, geam, cutensor. A FILE of cases has lines\n"
     "ROWS COLS [ELEM_SIZE [LDS LDD [BATCH [IN_PLACE]]]]; 0 is the default. See bench/README.md.\n";
@@ -208,6 +210,7 @@ static int parse(bench_options *o, int argc, char **argv) {
                               {"rounds", BENCH_INT, &o->rounds},
                               {"tune", BENCH_FLAG, &o->tune},
                               {"tune-limit", BENCH_REAL, &o->tune_limit_s},
+                              {"max-trials", BENCH_INT, &o->max_trials},
                               {"graphs", BENCH_FLAG, &o->graphs},
                               {"without", BENCH_TEXT, &without},
                               {"output", BENCH_TEXT, &o->output},

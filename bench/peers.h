@@ -37,8 +37,8 @@ typedef struct bench_case {
 typedef struct bench_options {
     const char *db, *cases, *output, *commit, *cublas, *cutensor;
     bool without[BENCH_PEERS];
-    int device, rounds; /* rounds 0: by size */
-    int part, parts;    /* every case whose number, from 1, is part modulo parts */
+    int device, rounds, max_trials; /* rounds 0: by size */
+    int part, parts;                /* every case whose number, from 1, is part modulo parts */
     bool tune, graphs;
     double tune_limit_s;
 } bench_options;
