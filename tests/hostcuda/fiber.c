@@ -196,12 +196,13 @@ static void begin_launch(const hostcuda_kernel *kernel, hostcuda_env *env, uint3
     s.args = args;
     s.n = block.x * block.y * block.z;
     s.error = CUDA_SUCCESS;
-    s.backwards = !s.backwards && getenv("HOSTCUDA_ORDER");
     s.n_idle = 0;
-    for (unsigned i = HOSTCUDA_THREADS_MAX; i-- > 0;)
+    for (unsigned i = s.n; i-- > 0;)
         s.idle[s.n_idle++] = &fibers[i];
-    for (unsigned t = 0; t < s.n; t++)
-        s.index[t] = (uint3){t % block.x, t / block.x % block.y, t / block.x / block.y};
+    for (unsigned z = 0, t = 0; z < block.z; z++)
+        for (unsigned y = 0; y < block.y; y++)
+            for (unsigned x = 0; x < block.x; x++)
+                s.index[t++] = (uint3){x, y, z};
     memset(s.exchange, 0xA5, sizeof s.exchange);
     *env = (hostcuda_env){.block_dim = block,
                           .grid_dim = grid,
@@ -225,6 +226,9 @@ CUresult hostcuda_run_grid(const hostcuda_kernel *kernel, hostcuda_env *env, uin
                            size_t shared_bytes, void **args) {
     void *dynamic = NULL;
     CUresult result = CUDA_SUCCESS;
+    s.backwards = !s.backwards && getenv("HOSTCUDA_ORDER");
+    if (grid.x == 0)
+        return CUDA_SUCCESS;
     if (posix_memalign(&dynamic, 256, shared_bytes) != 0)
         abort();
     begin_launch(kernel, env, grid, block, args);
