@@ -248,7 +248,7 @@ static void a_short_budget_gives_what_was_found(void **state) {
     tt_ctx *ctx;
     tt_plan *plan;
     tt_problem p = problem_of(64, 64);
-    setenv("HOSTCUDA_FAULTS", ":compile_slow=500", 1);
+    setenv("HOSTCUDA_FAULTS", ":compile_slow=150", 1);
     OK(open_with(&ctx, db("short.db"), device_may_take_long() ? 8 : 4));
     double before_s = tt__now_s();
     OK(tt_plan_create(&plan, ctx, &p));
