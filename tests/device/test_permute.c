@@ -263,7 +263,7 @@ static void test_configurations(void **state) {
                                        "permute_any_tiled", "permute_any_small"};
     const bool all = device_may_take_long();
     for (int i = 0; i < PERMUTED; i += all ? 1 : 2)
-        tune(i, only, 5, all ? 48 : 5);
+        tune(i, only, sizeof only / sizeof *only, all ? 48 : 5);
 }
 
 /* Tiles that lie in the order of the destination, and are cut there, and lanes that are cut. */
