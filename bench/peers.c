@@ -229,7 +229,9 @@ static int parse(bench_options *o, int argc, char **argv) {
         fprintf(stderr, "bench-peers: --part \"%s\": write K/N with K from 1 to N, as in 1/2\n", part);
         return 2;
     }
-    return optind < argc || o->rounds < 0 || o->rounds > TT__SAMPLES_MAX ? bench_args_wrong(usage) : -1;
+    return optind < argc || o->rounds < 0 || o->max_trials < 0 || o->rounds > TT__SAMPLES_MAX
+               ? bench_args_wrong(usage)
+               : -1;
 }
 
 static void keep_part(bench_cases *cases, const bench_options *o) {

@@ -376,6 +376,7 @@ static void lets_none_judge_itself(void **state) {
         fault_tune(&r, "", "judge %s %s %s --json %s", right, wrong, honest, i == 0 ? plain : "");
         assert_code(&r, 5);
         expect_of(r.out, "mine.cu", "wrong", cases[i].says);
+        expect_of(r.out, "honest.cu", "!faster", ""); /* of so short a launch, perhaps nothing can be told */
         expect_of(r.out, "honest.cu", "!wrong", "\"also_right_for\":\"n=1004\"");
         if (i == 0)
             expect_of(r.out, "plain.cu", "!wrong", "\"also_right_for\":\"n=1004\"");
