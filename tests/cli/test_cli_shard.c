@@ -31,7 +31,7 @@ static int enter(void **state) {
 static void replay_into(run_result *r, const char *store, const char *options, const char *const *env) {
     char line[512];
     snprintf(line, sizeof line,
-             "--device replay:" TT_SOURCE_DIR "/tests/data/small.json --sizes %s --effort quick --quiet --db "
+             "--device replay:" TT_SOURCE_DIR "/tests/data/small.json --sizes %s --effort quick --max-trials 20 --quiet --db "
              "%s/%s.db %s",
              sizes, folder, store, options);
     run_tune(r, &(run_spec){.env = env}, line);

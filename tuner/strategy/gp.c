@@ -59,6 +59,8 @@ double tt__squashed(const tt__squash *s, double log_time) {
     return s->scale > 0 && above > 0 ? s->base + s->scale * asinh(above / s->scale) : log_time;
 }
 
+enum { LANES = 8 }; /* rows are padded, so that compilers vectorise loops over them */
+
 /* Limit for all rows of numbers together. */
 static const size_t bytes_max = (size_t)64 << 20;
 
@@ -118,16 +120,32 @@ typedef struct sum_process {
     double *mean, *variance, *deviation; /* one allocation */
 } sum_process;
 
-static double covariance(const tt__cost_model *m, size_t a, size_t b) {
-    double sum = 0, far = 0;
-    for (size_t k = 0; k < m->n_coords; k++) {
-        float x = m->coords[a][k], y = m->coords[b][k];
-        double d = isnan(x) && isnan(y) ? 0 : isnan(x) || isnan(y) ? 1 : fabs((double)(x - y));
-        d = m->words[k] && d > 0 ? 1 : d;
-        sum += (k == TT__COORD_KERNEL ? of_kernel : 1) * exp(-d / reach_alone);
-        far += d;
+/* How far two values of coordinate k are apart, in steps, and what they have in common. */
+typedef struct effect {
+    float of;
+    double steps, shared;
+} effect;
+
+static effect effect_of(const tt__cost_model *m, size_t k, float x, float y) {
+    double d = isnan(x) && isnan(y) ? 0 : isnan(x) || isnan(y) ? 1 : fabs((double)(x - y));
+    d = m->words[k] && d > 0 ? 1 : d;
+    return (effect){y, d, (k == TT__COORD_KERNEL ? of_kernel : 1) * exp(-d / reach_alone)};
+}
+
+/* With all configurations. Most values are those of the configuration before, so their effects are kept. */
+static void covariances(double *row, const tt__cost_model *m, size_t i) {
+    effect last[TT__COORDS_MAX];
+    for (size_t c = 0; c < m->n; c++) {
+        double sum = 0, far = 0;
+        for (size_t k = 0; k < m->n_coords; k++) {
+            const float x = m->coords[i][k], y = m->coords[c][k];
+            if (c == 0 || !(y == last[k].of || (isnan(y) && isnan(last[k].of))))
+                last[k] = effect_of(m, k, x, y);
+            sum += last[k].shared;
+            far += last[k].steps;
+        }
+        row[c] = sum_shared + sum_alone * sum + sum_together * exp(-far / reach_together);
     }
-    return sum_shared + sum_alone * sum + sum_together * exp(-far / reach_together);
 }
 
 static tt_status open_sum(tt__gp **out, const tt__cost_model *m, const tt__priors *priors) {
@@ -145,7 +163,7 @@ static tt_status open_sum(tt__gp **out, const tt__cost_model *m, const tt__prior
     p->variance = p->mean + n;
     p->deviation = p->mean + 2 * n;
     for (size_t i = 0; i < m->n; i++)
-        p->variance[i] = covariance(m, i, i);
+        p->variance[i] = sum_shared + sum_alone * (of_kernel + (double)(m->n_coords - 1)) + sum_together;
     return TT_OK;
 }
 
@@ -157,20 +175,21 @@ static void close_sum(tt__gp *gp) {
     free(p);
 }
 
+static void subtract_row(double *restrict row, const double *restrict above, double f, size_t width) {
+    for (size_t c = 0; c < width; c += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            row[c + lane] -= f * above[c + lane];
+}
+
 static tt_status add_sum(tt__gp *gp) {
     sum_process *p = (sum_process *)gp;
-    size_t r = gp->n_rows, i = gp->rows[r], n = p->m->n;
-    double *row = calloc(n, sizeof *row), pivot = sqrt(fmax(p->variance[i], 0) + sum_noise);
+    size_t r = gp->n_rows, i = gp->rows[r], n = p->m->n, width = (n + LANES - 1) / LANES * LANES;
+    double *row = calloc(width, sizeof *row), pivot = sqrt(fmax(p->variance[i], 0) + sum_noise);
     if (!row)
-        return tt__fail_memory(n * sizeof *row);
-    for (size_t c = 0; c < n; c++)
-        row[c] = covariance(p->m, i, c);
-    for (size_t k = 0; k < r; k++) {
-        const double *above = p->solution[k];
-        double factor = above[i];
-        for (size_t c = 0; c < n; c++)
-            row[c] -= factor * above[c];
-    }
+        return tt__fail_memory(width * sizeof *row);
+    covariances(row, p->m, i);
+    for (size_t k = 0; k < r; k++)
+        subtract_row(row, p->solution[k], p->solution[k][i], width);
     for (size_t c = 0; c < n; c++) {
         row[c] /= pivot;
         p->variance[c] -= row[c] * row[c];
@@ -218,7 +237,6 @@ static const double strength_first = 3;
 static const double strength_min = 0.01, strength_max = 60, noise_min = 1e-3, noise_max = 0.3, spread = 1.5;
 enum {
     VALUES_MAX = 256, /* values of a coordinate; if there are more, near ones become one */
-    LANES = 8,        /* rows are padded, so that compilers vectorise loops over them */
     FIT_ROWS = 128,   /* a fit takes the newest rows */
     SWEEPS = 2,
     TWOS_MAX = 6
