@@ -24,8 +24,8 @@
 
 enum { ARGS_MAX = 256, RESULT_FD = 3 };
 
-/* Default libraries are left out: linking them costs more than compiling, and the process has them.
- * meson.build has the other flags, because the precompiled shim needs the same ones. */
+/* Default libraries are left out, as linking them takes long, and the process has them: libm through
+ * module.c. meson.build has the other flags, because the precompiled shim needs the same ones. */
 static const char flags[] = HOSTCUDA_FLAGS " -w -shared -nostdlib -pipe";
 
 #define IS_UBSAN "__ubsan_handle_type_mismatch_v1_abort"
@@ -109,8 +109,7 @@ bool hostcuda_compile(char **library, size_t *library_bytes, char **log, const c
         argv[n++] = defines[i];
     const char *const tail[] = {"-iquote",  HOSTCUDA_SHIM_DIR, "-iquote", HOSTCUDA_SHIM_DIR,
                                 "-include", "hostcuda_shim.h", "-x",      "c++",
-                                "-",        "-Wl,--as-needed", "-lm",     "-lgcc",
-                                "-o",       result_path,       NULL};
+                                "-",        "-lgcc",           "-o",      result_path,       NULL};
     memcpy(&argv[n], tail, sizeof tail);
 
     hostcuda_cached cached = hostcuda_cache_open(text, text_bytes, argv);

@@ -27,13 +27,16 @@ static struct scheduler {
     const hostcuda_kernel *kernel;
     hostcuda_env *env;
     void **args;
-    unsigned n, next, done, at_block_barrier, at_warp_barrier;
+    unsigned n, next, done, at_block_barrier;
     bool backwards; /* this launch begins with the last block and thread */
     CUresult error; /* not CUDA_SUCCESS: aborted */
     uint3 index[HOSTCUDA_THREADS_MAX];
     uint8_t states[HOSTCUDA_THREADS_MAX];
-    unsigned masks[HOSTCUDA_THREADS_MAX]; /* masks of threads at a warp barrier */
-    fiber *owner[HOSTCUDA_THREADS_MAX];   /* threads that have begun and not ended */
+    struct warp {
+        unsigned waiting, wanted; /* lanes at its barrier, and those that they wait for */
+        unsigned ended;           /* or never were */
+    } warps[HOSTCUDA_THREADS_MAX / HOSTCUDA_WARP];
+    fiber *owner[HOSTCUDA_THREADS_MAX]; /* threads that have begun and not ended */
     fiber *current;
     fiber *idle[HOSTCUDA_THREADS_MAX];
     unsigned n_idle;
@@ -56,24 +59,13 @@ static void release_block(void) {
 }
 
 /* A warp goes on when all that the masks of its waiting lanes ask for wait too, or have ended. */
-static void release_warp(unsigned t) {
-    if (s.at_warp_barrier == 0)
+static void release_warp(struct warp *w) {
+    const unsigned first = (unsigned)(w - s.warps) * HOSTCUDA_WARP;
+    if (w->wanted & ~(w->waiting | w->ended))
         return;
-    const unsigned first = t / HOSTCUDA_WARP * HOSTCUDA_WARP;
-    unsigned wanted = 0, missing = 0;
-    for (unsigned i = first; i < first + HOSTCUDA_WARP && i < s.n; i++) {
-        if (s.states[i] == AT_WARP_BARRIER)
-            wanted |= s.masks[i];
-        else if (s.states[i] != DONE)
-            missing |= 1u << (i - first);
-    }
-    if (wanted & missing)
-        return;
-    for (unsigned i = first; i < first + HOSTCUDA_WARP && i < s.n; i++)
-        if (s.states[i] == AT_WARP_BARRIER) {
-            s.states[i] = READY;
-            s.at_warp_barrier--;
-        }
+    for (unsigned lanes = w->waiting; lanes; lanes &= lanes - 1)
+        s.states[first + (unsigned)__builtin_ctz(lanes)] = READY;
+    w->waiting = w->wanted = 0;
 }
 
 /* Leaves the running thread waiting, and comes back when it is its turn again. */
@@ -82,10 +74,8 @@ static void wait_as(state why) {
     s.states[t] = (uint8_t)why;
     if (why == AT_BLOCK_BARRIER && ++s.at_block_barrier + s.done == s.n)
         release_block();
-    if (why == AT_WARP_BARRIER) {
-        s.at_warp_barrier++;
-        release_warp(t);
-    }
+    if (why == AT_WARP_BARRIER)
+        release_warp(&s.warps[t / HOSTCUDA_WARP]);
     if (s.states[t] == READY && why != READY) {
         s.states[t] = RUNNING;
         return;
@@ -98,7 +88,9 @@ static void block_barrier(void) {
 }
 
 static void warp_barrier(unsigned mask) {
-    s.masks[s.env->linear] = mask;
+    struct warp *w = &s.warps[s.env->linear / HOSTCUDA_WARP];
+    w->waiting |= 1u << s.env->linear % HOSTCUDA_WARP;
+    w->wanted |= mask;
     wait_as(AT_WARP_BARRIER);
 }
 
@@ -140,7 +132,9 @@ static void run_new_threads(void) {
         s.done++;
         if (s.at_block_barrier && s.at_block_barrier + s.done == s.n)
             release_block();
-        release_warp(t);
+        struct warp *w = &s.warps[t / HOSTCUDA_WARP];
+        w->ended |= 1u << t % HOSTCUDA_WARP;
+        release_warp(w);
     }
 }
 
@@ -161,7 +155,10 @@ static void resume(fiber *f) {
 /* If no thread can continue, the kernel has a deadlock. */
 static CUresult run_block(void) {
     memset(s.states, RUNNING, s.n);
-    s.next = s.done = s.at_block_barrier = s.at_warp_barrier = 0;
+    s.next = s.done = s.at_block_barrier = 0;
+    for (unsigned first = 0; first < s.n; first += HOSTCUDA_WARP)
+        s.warps[first / HOSTCUDA_WARP] =
+            (struct warp){.ended = s.n - first < HOSTCUDA_WARP ? ~0u << (s.n - first) : 0};
     while (s.done < s.n && s.error == CUDA_SUCCESS) {
         bool progress = false;
         while (s.next < s.n && s.error == CUDA_SUCCESS) {

@@ -80,6 +80,9 @@ static bool open_library(CUmodule m, const char *bytes, size_t n) {
         hostcuda_env *(*function)(void);
     } get_env;
     char path[64];
+    static void *math; /* for all kernels, which are linked without it */
+    if (!math)
+        math = dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
     m->fd = memfd_create("hostcuda-kernel", MFD_CLOEXEC);
     if (m->fd < 0 || write(m->fd, bytes, n) != (ssize_t)n)
         return false;

@@ -170,6 +170,14 @@ static const char language[] =
     "    if (threadIdx.x == 1) out[0] = left + 1;\n"
     "}\n"
     "extern \"C\" __global__ void stuck() { if (threadIdx.x == 0) __syncwarp(); else __syncthreads(); }\n"
+    "extern \"C\" __global__ void lanes(unsigned *out, float one) {\n"
+    "    const unsigned lane = threadIdx.x % 32;\n"
+    "    if (lane == 3) return;\n"
+    "    __syncwarp();\n"
+    "    if (lane < 16) __syncwarp(0xffffu);\n"
+    "    __syncthreads();\n"
+    "    atomicAdd(out, (unsigned)(expf(one) * 100));\n"
+    "}\n"
     "extern \"C\" __global__ void trap(unsigned at) { if (threadIdx.x == at) __trap(); __syncthreads(); }\n"
     "extern \"C\" __global__ void past(char *p, long long i) { p[i] = 1; }\n"
     "extern \"C\" __global__ void slanted(char *p, long long i) { *(unsigned *)(p + i) = 1; }\n"
@@ -257,6 +265,21 @@ static int run_quitters(void) {
     OK(harness_launch(fn, 1, 128, 1, 0, args));
     OK(cu.cuMemcpyDtoH(&got, out, 4));
     CHECK(got == 42);
+    return 0;
+}
+
+/* A lane has ended, the last warp has few lanes, and half of the first one waits while the rest wait for the
+ * block. */
+static int run_lanes(void) {
+    CUfunction fn = language_kernel("lanes");
+    CUdeviceptr out = harness_alloc(4);
+    unsigned got = 0;
+    float one = 1;
+    void *args[] = {&out, &one};
+    OK(cu.cuMemcpyHtoD(out, &got, 4));
+    OK(harness_launch(fn, 1, 40, 1, 0, args));
+    OK(cu.cuMemcpyDtoH(&got, out, 4));
+    CHECK(got == 38 * 271);
     return 0;
 }
 
@@ -359,6 +382,7 @@ static void test_language(void **state) {
     PASSES("", run_language);
     PASSES("", run_barriers);
     PASSES("", run_quitters);
+    PASSES("", run_lanes);
     PASSES("", run_stuck);
     PASSES("", run_trap);
     PASSES("", run_not_found);
