@@ -10,7 +10,7 @@
 
 #include "base/model.h"
 
-enum { LURE, HEALTHY = 11 };
+enum { LURE };
 
 /* How each fault is recorded, and what the reason has to say; more than one way of saying it with '|'. */
 static const struct {
@@ -79,7 +79,9 @@ static void every_fault_is_one_trial(void **state) {
     for (size_t i = 0; i < N_FAULTS; i++)
         assert_trial(db, faults[i].kind, faults[i].status, faults[i].says);
     assert_trial(db, LURE, TT__TRIAL_WRONG_RESULT, "first wrong element");
-    assert_trial(db, HEALTHY, TT__TRIAL_OK, "");
+    assert_int_equal(fault_number(db, "SELECT count(*) > 0 AND max(status) = 0 FROM trial JOIN config"
+                                      " ON config.id = config_id WHERE text = 'KIND=11'"),
+                     1); /* the only sound one, perhaps in the finals, too */
     assert_int_equal(fault_number(db, "SELECT count(*) FROM trial WHERE status <> 0"), N_FAULTS + 1);
 
     /* Failed configurations are not tried again. */

@@ -141,7 +141,7 @@ static void survives_the_loss_of_a_worker(const char *role, int most_failed) {
         char line[1024], name[32], failed[32];
         run_result r;
         snprintf(name, sizeof name, "murder-%s-%d.db", role, i);
-        murder m = {role, fault_path(name), 10 + 30 * i, false};
+        murder m = {role, fault_path(name), 5 + 15 * i, false};
         snprintf(line, sizeof line, SMALL " --json --db %s", m.db);
         run_spec spec = {.timeout_s = fault_timeout_s, .meanwhile = kill_one, .user = &m};
         run_tune(&r, &spec, line);
