@@ -101,7 +101,8 @@ static void an_old_driver(void **state) {
         const char *in = fault_path("old");
         make_driver_without(cases[i].function, in);
         snprintf(path, sizeof path, "LD_LIBRARY_PATH=%s", in);
-        snprintf(line, sizeof line, "--sizes 33 --effort exhaustive --only faulty --quiet --json --template %s --db %s",
+        snprintf(line, sizeof line,
+                 "--sizes 33 --effort exhaustive --only faulty --quiet --json --template %s --db %s",
                  fault_source("faulty.cu"), fault_path("old.db"));
         run_result r;
         run_tune(&r, &(run_spec){.env = (const char *[]){path, NULL}, .timeout_s = fault_timeout_s}, line);
