@@ -6,7 +6,8 @@
  *     rule 1 transpose
  *     for elem_size=4
  *     axis rows 0.75
- *     config transpose_vector 9f86d081... READ_RUN=256 WRITE_RUN=256
+ *     config transpose_vector 9f86d081... READ_RUN=256 SEGMENT=32
+ *     else READ_RUN=256 SEGMENT=0
  *     at 3041280 352: 80 0 -
  *
  * The first line may go on with "warm", "in_graph", "unverified" and "text HASH". A point has its moved bytes
@@ -27,6 +28,7 @@ static const int factors_2 = 7;                             /* 128 bytes are a l
 /* What is expected without evidence, which counts as much as a point at distance 4. It prefers the default.
  */
 static const double unknown_loss = 0.3, unknown_default_loss = 0.1, unknown_weight = 0.02;
+static const double least_gain = 0.01; /* over the default */
 
 static const double thousandths = 1000;
 enum { LOSS_MAX = 20000, ROW = TT__RULE_CHOICES_MAX + 1 };
@@ -146,6 +148,7 @@ double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice)
 int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p) {
     double losses[TT__RULE_CHOICES_MAX];
     expect(losses, r, p);
+    losses[TT__RULE_DEFAULT] -= least_gain;
     for (int c = 0; c <= r->n_configs; c++) {
         int at = c;
         for (; at > 0 && losses[order[at - 1]] > losses[c]; at--)
@@ -166,9 +169,12 @@ void tt__rule_write(tt__str *out, const tt__tuning_rule *r) {
     tt__str_add(out, "\n");
     for (int i = 0; i < r->n_axes; i++)
         tt__str_addf(out, "axis %s %g\n", r->axes[i].name, r->axes[i].weight);
-    for (int i = 0; i < r->n_configs; i++)
-        tt__str_addf(out, "config %s %s %s\n", r->configs[i].kernel, r->configs[i].hash,
-                     r->configs[i].config);
+    for (int i = 0; i < r->n_configs; i++) {
+        const tt__rule_config *c = &r->configs[i];
+        tt__str_addf(out, "config %s %s %s\n", c->kernel, c->hash, c->config);
+        for (int v = 0; v < c->n_variants; v++)
+            tt__str_addf(out, "else %s\n", c->variants[v]);
+    }
     for (size_t i = 0; i < r->n_points; i++) {
         const tt__rule_point *p = &r->points[i];
         tt__str_addf(out, "at %.0f", p->moved_bytes);
@@ -262,6 +268,16 @@ static bool take_config(tt__tuning_rule *r, const char **at) {
            take_rest(at, c->config, sizeof c->config) && ++r->n_configs;
 }
 
+static tt_status take_variant(tt__tuning_rule *r, const char **at, bool *ok) {
+    tt__rule_config *c = &r->configs[r->n_configs - 1];
+    if (!r->n_configs || r->n_points || c->n_variants == TT__RULE_VARIANTS_MAX)
+        return TT_OK;
+    TT_TRY(TT__GROW(c->variants, c->n_variants));
+    *ok = take_rest(at, c->variants[c->n_variants], sizeof *c->variants);
+    c->n_variants += *ok;
+    return TT_OK;
+}
+
 static bool take_losses(tt__tuning_rule *r, tt__rule_point *p, const char **at) {
     double number;
     if (**at != ':')
@@ -308,6 +324,8 @@ static tt_status take_line(tt__tuning_rule *r, const char **at, int line, bool *
     for (size_t i = 0; i < TT__COUNT(lines); i++)
         if (strcmp(word, lines[i].word) == 0)
             *ok = lines[i].take(r, at);
+    if (strcmp(word, "else") == 0)
+        TT_TRY(take_variant(r, at, ok));
     if (strcmp(word, "at") == 0 && r->n_points < TT__RULE_POINTS_MAX) {
         TT_TRY(TT__GROW(r->points, r->n_points));
         *ok = take_point(r, &r->points[r->n_points++], at);
@@ -351,6 +369,8 @@ void tt__rule_free(tt__tuning_rule **r) {
         free((*r)->table);
         for (size_t i = 0; i < TT__COUNT((*r)->kept); i++)
             free((*r)->kept[i]);
+        for (int i = 0; i < (*r)->n_configs; i++)
+            free((*r)->configs[i].variants);
     }
     free(*r);
     *r = NULL;

@@ -6,6 +6,9 @@
  * of each number, and how many times 2 divides it, which decides vector widths and whole lines. A
  * configuration's expected loss is the mean of its measured losses, with weights that fall with the distance.
  *
+ * A configuration may have variants for problems where it is not legal: the same with something switched off.
+ * The first that is legal stands for it, when losses are measured and when a problem is answered.
+ *
  * A rule is plain data, and kept as text (docs/store.md).
  */
 #ifndef TT_BASE_RULE_H
@@ -17,6 +20,7 @@
 
 enum {
     TT__RULE_CONFIGS_MAX = 8,
+    TT__RULE_VARIANTS_MAX = 6, /* of a configuration */
     TT__RULE_POINTS_MAX = 256,
     TT__RULE_DEFAULTS_MAX = 16, /* of which a rule keeps something */
     TT__RULE_DEFAULT = 0,       /* in an order, and of the losses: what the library does without a rule */
@@ -25,6 +29,8 @@ enum {
 
 typedef struct tt__rule_config {
     char kernel[TT__NAME_MAX], hash[TT__HASH_SIZE], config[TT__CONFIG_MAX];
+    int n_variants;
+    char (*variants)[TT__CONFIG_MAX]; /* of the same kernel; a rule owns them */
 } tt__rule_config;
 
 /* A number of the problem, and its weight in distances. */
@@ -50,9 +56,9 @@ typedef struct tt__tuning_rule {
     tt__rule_config configs[TT__RULE_CONFIGS_MAX];
     tt__rule_point *points; /* owned */
     float *table;           /* owned: what choosing reads of the points (tt__rule_finish) */
-    /* Of each configuration, then of defaults, what a look-up keeps for the next one: a block of malloc, or
-     * NULL; owned. */
-    _Atomic(void *) kept[TT__RULE_CONFIGS_MAX + TT__RULE_DEFAULTS_MAX];
+    /* Of each configuration and its variants, then of defaults, what a look-up keeps for the next one: a
+     * block of malloc, or NULL; owned. */
+    _Atomic(void *) kept[TT__RULE_CONFIGS_MAX * (1 + TT__RULE_VARIANTS_MAX) + TT__RULE_DEFAULTS_MAX];
 } tt__tuning_rule;
 
 /* Reads a text into a new rule. TT_E_INVALID names the line. */
@@ -62,8 +68,9 @@ void tt__rule_free(tt__tuning_rule **r);
 
 bool tt__rule_is_for(const tt__tuning_rule *r, const tt__problem *p);
 
-/* Lists TT__RULE_DEFAULT and 1 + the index of each configuration, those expected to be fastest first. Takes
- * microseconds and does not allocate. Returns how many. */
+/* Lists TT__RULE_DEFAULT and 1 + the index of each configuration, those expected to be fastest first; but the
+ * default comes before what is expected to gain less than 1 %. Takes microseconds and does not allocate.
+ * Returns how many. */
 int tt__rule_order(int order[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p);
 
 /* What that expects a choice to lose: as tt__rule_point.losses. */

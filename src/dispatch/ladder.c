@@ -355,6 +355,9 @@ static uint64_t shared_variables(const tt__tuning_rule *r, const tt__operation *
     return given;
 }
 
+/* Where a rule keeps what it knows of a configuration, then of its variants. */
+#define RULE_PLACE(config) ((config) * (1 + TT__RULE_VARIANTS_MAX))
+
 /* A template's configuration (of this hash; NULL: its default), prepared when the rule is first asked for it.
  * NULL: it cannot be, and is tried as others. A plan needs its launch, and a user's kernel may be gone before
  * the rule. */
@@ -490,7 +493,9 @@ static tt_status find_default(const query *q, const tt__tuning_rule *r, tt__cand
     const char *at = NULL;
     for (int i = 0; !best->t && tt__operation_prefers(name, q->op, &at); i++) {
         const tt__prepared *ready =
-            r && i < TT__RULE_DEFAULTS_MAX ? prepare(q, r, TT__RULE_CONFIGS_MAX + i, name, NULL, NULL) : NULL;
+            r && i < TT__RULE_DEFAULTS_MAX
+                ? prepare(q, r, RULE_PLACE(TT__RULE_CONFIGS_MAX) + i, name, NULL, NULL)
+                : NULL;
         tt_status status;
         bool yes;
         if (ready && try_prepared(q, ready, best, &status, &yes)) {
@@ -573,6 +578,32 @@ static void measured_problem(tt__problem *out, const query *q, const tt__tuning_
             tt__problem_set(out, r->axes[i].name, r->points[at].values[i]);
 }
 
+/* A configuration of the rule's choice. */
+static tt_status try_variant(query *q, const tt__tuning_rule *r, int choice, const char *config, int place,
+                             tt__candidate *out, bool *yes) {
+    tt__winner w; /* of which a configuration is known, and for a user's kernel the problem */
+    const tt__rule_config *c = &r->configs[choice - 1];
+    const tt__prepared *ready = prepare(q, r, place, c->kernel, c->hash, config);
+    tt__trial trial;
+    tt_status status;
+    bool wrong = false;
+    if (ready && try_prepared(q, ready, out, &status, yes)) {
+        TT_TRY(status);
+        status = *yes ? was_wrong(q, out->t, out->config, &trial, &wrong) : TT_OK;
+        *yes = *yes && !wrong;
+        return status == TT_E_DB ? TT_OK : status; /* as in `legal` */
+    }
+    tt__copy(w.kernel, sizeof w.kernel, c->kernel);
+    tt__copy(w.hash, sizeof w.hash, c->hash);
+    tt__copy(w.config, sizeof w.config, config);
+    TT_TRY(legal(q, &w, false, out, yes));
+    if (*yes && tt__problem_is_users(q->problem)) {
+        measured_problem(&w.problem, q, r, choice);
+        TT_TRY(is_covered(q, &w, out, yes));
+    }
+    return TT_OK;
+}
+
 /* The rule's choice, which may be the default. */
 static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__candidate *out, bool *yes) {
     tt__trial trial;
@@ -587,24 +618,11 @@ static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__
         *yes = !wrong;
         return TT_OK;
     }
-    tt__winner w; /* of which a configuration is known, and for a user's kernel the problem */
     const tt__rule_config *c = &r->configs[choice - 1];
-    const tt__prepared *ready = prepare(q, r, choice - 1, c->kernel, c->hash, c->config);
-    tt_status status;
-    if (ready && try_prepared(q, ready, out, &status, yes)) {
-        TT_TRY(status);
-        status = *yes ? was_wrong(q, out->t, out->config, &trial, &wrong) : TT_OK;
-        *yes = *yes && !wrong;
-        return status == TT_E_DB ? TT_OK : status; /* as in `legal` */
-    }
-    tt__copy(w.kernel, sizeof w.kernel, c->kernel);
-    tt__copy(w.hash, sizeof w.hash, c->hash);
-    tt__copy(w.config, sizeof w.config, c->config);
-    TT_TRY(legal(q, &w, false, out, yes));
-    if (*yes && tt__problem_is_users(q->problem)) {
-        measured_problem(&w.problem, q, r, choice);
-        TT_TRY(is_covered(q, &w, out, yes));
-    }
+    const int place = RULE_PLACE(choice - 1);
+    TT_TRY(try_variant(q, r, choice, c->config, place, out, yes));
+    for (int v = 0; v < c->n_variants && !*yes; v++)
+        TT_TRY(try_variant(q, r, choice, c->variants[v], place + 1 + v, out, yes));
     return TT_OK;
 }
 

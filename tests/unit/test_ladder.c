@@ -207,6 +207,25 @@ static void a_rule_answers_what_was_not_measured(void **state) {
     tt_close(&ctx);
 }
 
+/* What a rule chooses may be legal with something switched off only. */
+static void a_rule_switches_off_what_is_not_legal(void **state) {
+    (void)state;
+    int n = 0;
+    tt_ctx *ctx = ctx_of(":memory:", tt__shipped_rules[0].gpu.name);
+    for (int size = 400; size < 4000; size += 37) {
+        tt__problem asked = MATRIX(.rows = size, .cols = 3 * size / 8 * 8, .elem_size = 2);
+        const tt_choice choice = best(ctx, &asked);
+        char line[TT__CONFIG_MAX + 16];
+        snprintf(line, sizeof line, "\nelse %s\n", choice.config);
+        bool found = false;
+        for (size_t i = 0; i < tt__n_shipped_rules; i++)
+            found |= strstr(tt__shipped_rules[i].text, line) != NULL;
+        n += found && choice.match == TT_MATCH_RULE;
+    }
+    assert_true(n > 0);
+    tt_close(&ctx);
+}
+
 /* A far winner is no measurement of this problem. The nearest of all winners, shipped or not, is as good. */
 static void far_is_not_near(void **state) {
     (void)state;
@@ -480,14 +499,15 @@ static void a_winner_serves_sizes_that_it_covers(void **state) {
     tt_close(&in);
 }
 
-/* A rule of that file, which likes X=2 for all sizes, and knows it for n=4096 alone. */
+/* A rule of that file, which likes X=7, that no size can use, so X=2 for all sizes, and knows it for n=4096
+ * alone. */
 static void add_rule(const char *path, const tt_kernel *kernel) {
     tt__store *s = must_open(path);
     tt__tuning_rule *rule;
     tt__str text = {0};
     int64_t gpu_id;
     tt__str_addf(&text,
-                 "rule 1 scale text %s\nfor \naxis n 1\nconfig scale %s X=2\n"
+                 "rule 1 scale text %s\nfor \naxis n 1\nconfig scale %s X=7\nelse X=2\n"
                  "at 0 6000: 500 -\nat 0 4096: 500 0\n",
                  kernel->t->hash, kernel->t->hash);
     assert_ok(tt__rule_read(&rule, tt__str_text(&text)));
@@ -614,6 +634,7 @@ int main(void) {
         TEST(far_is_not_near),
         TEST(far_and_farther),
         TEST(a_rule_answers_what_was_not_measured),
+        TEST(a_rule_switches_off_what_is_not_legal),
         TEST(a_replaced_kernel_has_no_known_loss),
         TEST(the_advice_is_about_the_problem),
         TEST(shipped_winners_answer),

@@ -19,7 +19,9 @@
 #define HEAD                                                                                                 \
     "rule 1 transpose warm\nfor elem_size=4\naxis rows 0.75\naxis cols 0.75\n"                               \
     "config small " A64 " A=1 B=2\nconfig large " A64 " A=2 B=2\n"
-static const char text[] = HEAD "at 1000000 352 355: 90 0 -\nat 800000000 10000 10000: 0 400 20\n";
+#define SIX "else A=1\nelse A=2\nelse A=3\nelse A=4\nelse A=5\nelse A=6\n"
+static const char text[] =
+    HEAD "else A=0 B=2\nelse A=0 B=0\nat 1000000 352 355: 90 0 -\nat 800000000 10000 10000: 0 400 20\n";
 
 static tt__tuning_rule *must_read(const char *from) {
     tt__tuning_rule *r;
@@ -34,6 +36,9 @@ static void text_is_kept(void **state) {
     assert_int_equal(r->n_configs, 2);
     assert_int_equal(r->n_points, 2);
     assert_string_equal(r->configs[1].config, "A=2 B=2");
+    assert_int_equal(r->configs[0].n_variants, 0);
+    assert_int_equal(r->configs[1].n_variants, 2);
+    assert_string_equal(r->configs[1].variants[1], "A=0 B=0");
     assert_true(isnan(r->points[0].losses[2]));
     assert_float_equal((double)r->points[1].losses[1], 0.4, 1e-6);
     tt__rule_write(&out, r);
@@ -74,6 +79,9 @@ static void bad_text_is_refused(void **state) {
         {"rule 1 transpose\naxis rows 1e-\n", "line 2"},
         {"rule 1 transpose\naxis rows nan\n", "line 2"},
         {"rule 1 transpose\nconfig small abc A=1\n", "line 2"},
+        {"rule 1 transpose\nelse A=1\n", "line 2 is \"else A=1\""},
+        {HEAD SIX "else A=7\n", "line 13 is \"else A=7\""},
+        {HEAD "at 1000000 352 355: 90 0 -\nelse A=1\n", "line 8"},
         {HEAD, "line 7 is \"\","},
         {HEAD "at 1000000 352: 90 0 -\n", "line 7"},
         {HEAD "at 1000000 352 0: 90 0 -\n", "line 7"},
@@ -97,6 +105,23 @@ static void bad_text_is_refused(void **state) {
         tt__str_add(&many, "at 1000000 352 355: 90 0 -\n");
     assert_fails(tt__rule_read(&r, many.text), TT_E_INVALID, "line 263");
     tt__str_free(&many);
+}
+
+/* A gain of less than 1 % may be none. */
+static void a_small_gain_is_left(void **state) {
+    (void)state;
+    tt__tuning_rule *r = must_read(HEAD "at 1000000 352 355: 8 0 90\nat 1000000 3520 3550: 300 0 90\n");
+    int order[TT__RULE_CHOICES_MAX];
+    tt__problem p = square(353);
+    p.warm = true;
+    tt__rule_order(order, r, &p);
+    assert_int_equal(order[0], TT__RULE_DEFAULT);
+    assert_int_equal(order[1], 1);
+    p = square(3530);
+    p.warm = true;
+    tt__rule_order(order, r, &p);
+    assert_int_equal(order[0], 1);
+    tt__rule_free(&r);
 }
 
 static void near_problems_decide(void **state) {
@@ -138,15 +163,19 @@ typedef struct made {
     tt__evidence *evidence;
 } made;
 
-static void start(made *m) {
+static void start_with(made *m, const char *source) {
     tt__template *t;
     *m = (made){0};
-    assert_ok(tt__template_parse(&t, "saxpy.cu", kernel));
+    assert_ok(tt__template_parse(&t, "saxpy.cu", source));
     assert_ok(tt__template_set_add(&m->set, t));
     assert_ok(tt__store_open_scratch(&m->store));
     assert_ok(tt__store_gpu(m->store, &h100, &m->gpu));
     assert_ok(tt__store_run_begin(m->store, m->gpu, &env1, "measured", &m->run));
     assert_ok(tt__evidence_open(&m->evidence, &m->set, &h100));
+}
+
+static void start(made *m) {
+    start_with(m, kernel);
 }
 
 static void stop(made *m) {
@@ -163,15 +192,19 @@ static tt__problem problem_of(const made *m, int64_t n) {
     return p;
 }
 
-static void measured(made *m, int64_t n, int block, double time_us) {
+static void measured_as(made *m, int64_t n, const char *config, double time_us) {
     const tt__problem p = problem_of(m, n);
     const tt__trial trial = good(time_us);
-    char config[32];
     int64_t problem, id;
-    snprintf(config, sizeof config, "BLOCK=%d", block);
     assert_ok(tt__store_problem(m->store, &p, &problem));
     assert_ok(tt__store_config(m->store, "saxpy", "saxpy", m->set.items[0]->hash, config, &id));
     assert_ok(tt__store_trial_put(m->store, m->run, problem, id, TT__STAGE_SCREEN, &trial));
+}
+
+static void measured(made *m, int64_t n, int block, double time_us) {
+    char config[32];
+    snprintf(config, sizeof config, "BLOCK=%d", block);
+    measured_as(m, n, config, time_us);
 }
 
 /* Small problems like blocks of 64, large ones those of 256. */
@@ -229,6 +262,44 @@ static void left_out_problems_judge_it(void **state) {
     assert_true(s.mean < 1.05 && s.worst < 1.21 && s.n_slower == 0);
     assert_ok(tt__evidence_judge(&s, m.evidence, 0, 1, 4));
     assert_true(s.mean > 1.05 && s.mean < 1.3);
+    stop(&m);
+}
+
+/* What is switched on is legal for some problems only. Elsewhere the same without it stands for it, so that
+ * one configuration does for all. Without A and B is what one problem needs, and what no problem has is not
+ * kept. */
+static void what_is_not_legal_is_switched_off(void **state) {
+    static const char switches[] =
+        "//@ kernel saxpy\n//@ problem n 4096\n//@ type T f32 f64\n//@ param BLOCK 32 64\n//@ param A 0 1\n"
+        "//@ param B 0 2\n//@ param C 1 2\n//@ default BLOCK=32 A=0 B=0 C=1\n"
+        "//@ buffer y T n out\n//@ block BLOCK\n//@ grid A + B + C\n//@ args y\n"
+        "//@ reference r\n//@ block 1\n//@ grid 1\n//@ args y\n"
+        "extern \"C\" void saxpy() { BLOCK; } void r();\n";
+    static const char *const legal[] = {"BLOCK=64 A=1 B=2 C=2", "BLOCK=64 A=1 B=0 C=2",
+                                        "BLOCK=64 A=0 B=0 C=2", "BLOCK=64 A=1 B=2 C=2"};
+    (void)state;
+    made m;
+    size_t n;
+    tt__tuning_rule *r;
+    tt__rule_score s;
+    start_with(&m, switches);
+    for (int i = 0; i < 4; i++) {
+        measured_as(&m, 5000 + i, legal[i], 10 + i);
+        measured_as(&m, 5000 + i, "BLOCK=32 A=0 B=0 C=1", 15);
+    }
+    assert_ok(tt__evidence_add(m.evidence, m.store, m.gpu, NULL, false));
+    assert_ok(tt__evidence_groups(&n, m.evidence));
+    assert_ok(tt__evidence_rule(&r, m.evidence, 0, 1));
+    assert_string_equal(r->configs[0].config, legal[0]);
+    assert_int_equal(r->configs[0].n_variants, 2);
+    assert_string_equal(r->configs[0].variants[0], legal[1]);
+    assert_string_equal(r->configs[0].variants[1], legal[2]);
+    for (size_t i = 0; i < r->n_points; i++)
+        assert_float_equal((double)r->points[i].losses[1], 0, 1e-6);
+    tt__rule_free(&r);
+    assert_ok(tt__evidence_judge(&s, m.evidence, 0, 1, 0));
+    assert_int_equal(s.n, 4);
+    assert_true(s.n_slower == 0 && s.worst < 1.001);
     stop(&m);
 }
 
@@ -405,8 +476,10 @@ int main(void) {
         cmocka_unit_test(extremes_are_kept),
         cmocka_unit_test(bad_text_is_refused),
         cmocka_unit_test(near_problems_decide),
+        cmocka_unit_test(a_small_gain_is_left),
         cmocka_unit_test(trials_make_a_rule),
         cmocka_unit_test(left_out_problems_judge_it),
+        cmocka_unit_test(what_is_not_legal_is_switched_off),
         cmocka_unit_test(without_a_gain_there_is_none),
         TEST(the_newer_one_stays),
         TEST(recordings_have_them),

@@ -3,6 +3,10 @@
  * most, and then each may be replaced by a better one. What counts is not the measured loss but the one that
  * a rule would expect from the problem and those near it. So a configuration that is good for one problem by
  * luck, or for nothing else, is left out.
+ *
+ * Many a configuration is illegal for a problem only because of something that is switched on: a parameter
+ * that the default has at 0. There the same with it switched off stands for it, so that eight configurations
+ * do for many problems.
  */
 #include "tuner/run/rules.h"
 
@@ -41,9 +45,12 @@ typedef struct group {
     uint32_t *problems;
     tt__tuning_rule *all; /* with all points, without configurations */
     size_t n_configs;
-    uint32_t *configs; /* that were measured for any of them */
-    float *losses;     /* n rows of 1 + n_configs: the default's comes first. NAN: not measured */
-    float *weights;    /* n x n: how much one problem says about another */
+    uint32_t *configs;                           /* that were measured for any of them */
+    uint32_t (*variants)[TT__RULE_VARIANTS_MAX]; /* columns of each configuration's, in order; 0: no more */
+    float *losses;  /* n rows of 1 + n_configs: the default's comes first. NAN: neither it nor a variant was
+                       measured */
+    float *weights; /* n x n: how much one problem says about another */
+    double *sums;   /* for each problem, of all of them: weighted losses of each column, then weights */
 } group;
 
 struct tt__evidence {
@@ -70,8 +77,10 @@ static void forget_groups(tt__evidence *e) {
         tt__rule_free(&e->groups[i].all);
         free(e->groups[i].problems);
         free(e->groups[i].configs);
+        free(e->groups[i].variants);
         free(e->groups[i].losses);
         free(e->groups[i].weights);
+        free(e->groups[i].sums);
     }
     free(e->groups);
     e->groups = NULL;
@@ -94,6 +103,10 @@ void tt__evidence_close(tt__evidence **out) {
 
 /* ---- Reading ------------------------------------------------------------------------------------------- */
 
+static bool is_config(const tt__rule_config *c, const char *kernel, const char *config) {
+    return strcmp(c->kernel, kernel) == 0 && strcmp(c->config, config) == 0;
+}
+
 static size_t slot_of(const tt__evidence *e, const char *kernel, const char *config) {
     size_t h = 0xcbf29ce484222325;
     for (const char *c = kernel; *c; c++)
@@ -102,8 +115,7 @@ static size_t slot_of(const tt__evidence *e, const char *kernel, const char *con
         h = (h ^ (unsigned char)*c) * 0x100000001b3;
     for (h ^= h >> 32;; h++) {
         const uint32_t at = e->slots[h & (e->n_slots - 1)];
-        if (!at || (strcmp(e->configs[at - 1].kernel, kernel) == 0 &&
-                    strcmp(e->configs[at - 1].config, config) == 0))
+        if (!at || is_config(&e->configs[at - 1], kernel, config))
             return h & (e->n_slots - 1);
     }
 }
@@ -129,6 +141,7 @@ static tt_status config_of(tt__evidence *e, const tt__trial_row *row, uint32_t *
     if (!*slot) {
         TT_TRY(TT__GROW(e->configs, e->n_configs));
         tt__rule_config *c = &e->configs[e->n_configs++];
+        *c = (tt__rule_config){0};
         tt__copy(c->kernel, sizeof c->kernel, row->kernel);
         tt__copy(c->config, sizeof c->config, row->config);
         *slot = (uint32_t)e->n_configs;
@@ -203,15 +216,18 @@ static void keep_finals(known *k) {
             k->best_us = (double)k->timings[i].us;
 }
 
+/* NAN: not measured. */
+static double time_of(const tt__evidence *e, const known *k, const char *kernel, const char *config) {
+    for (size_t i = 0; i < k->n; i++)
+        if (is_config(&e->configs[k->timings[i].config], kernel, config))
+            return (double)k->timings[i].us;
+    return NAN;
+}
+
 static tt_status find_default(tt__evidence *e, const tt__operation *op, known *k) {
     tt__candidate c;
     TT_TRY(tt__ladder_default(&c, e->templates, op, e->gpu, &k->problem));
-    k->default_us = NAN;
-    for (size_t i = 0; i < k->n && c.t; i++) {
-        const tt__rule_config *config = &e->configs[k->timings[i].config];
-        if (strcmp(config->kernel, c.t->kernel) == 0 && strcmp(config->config, c.config) == 0)
-            k->default_us = (double)k->timings[i].us;
-    }
+    k->default_us = c.t ? time_of(e, k, c.t->kernel, c.config) : NAN;
     return TT_OK;
 }
 
@@ -301,6 +317,31 @@ static tt_status start_rule(tt__tuning_rule **out, const group *g) {
     return TT_OK;
 }
 
+static int variants_of(char out[TT__RULE_VARIANTS_MAX][TT__CONFIG_MAX], const tt__evidence *e,
+                       const tt__rule_config *c) {
+    const tt__template *t = tt__template_set_find(e->templates, c->kernel);
+    return t && tt__template_read(&t) == TT_OK ? tt__config_without(out, TT__RULE_VARIANTS_MAX, t, c->config)
+                                               : 0;
+}
+
+static tt_status find_variants(tt__evidence *e, group *g, const uint32_t *place) {
+    g->variants = calloc(g->n_configs ? g->n_configs : 1, sizeof *g->variants);
+    if (!g->variants)
+        return tt__fail_memory(g->n_configs * sizeof *g->variants);
+    for (size_t i = 0; i < g->n_configs; i++) {
+        const tt__rule_config *c = &e->configs[g->configs[i]];
+        char texts[TT__RULE_VARIANTS_MAX][TT__CONFIG_MAX];
+        const int n = variants_of(texts, e, c);
+        size_t found = 0;
+        for (int v = 0; v < n; v++) {
+            const uint32_t slot = e->slots[slot_of(e, c->kernel, texts[v])];
+            if (slot && place[slot - 1])
+                g->variants[i][found++] = place[slot - 1];
+        }
+    }
+    return TT_OK;
+}
+
 /* Fills in `configs`; *place has the place of each configuration among them. */
 static tt_status find_configs(const tt__evidence *e, group *g, uint32_t **place) {
     *place = calloc(e->n_configs ? e->n_configs : 1, sizeof **place);
@@ -320,28 +361,48 @@ static tt_status find_configs(const tt__evidence *e, group *g, uint32_t **place)
     return TT_OK;
 }
 
-static void fill_losses(float *row, size_t width, const known *k, const uint32_t *place) {
+/* `measured` is scratch of a row: what configurations lost by themselves. */
+static void fill_losses(float *row, float *measured, const group *g, const known *k, const uint32_t *place) {
+    const size_t width = g->n_configs + 1;
     for (size_t j = 0; j < width; j++)
         row[j] = NAN;
     for (size_t j = 0; j < k->n; j++)
         row[place[k->timings[j].config]] = (float)fmax(0, log((double)k->timings[j].us / k->best_us));
     if (!isnan(k->default_us))
         row[0] = (float)fmax(0, log(k->default_us / k->best_us));
+    memcpy(measured, row, width * sizeof *row);
+    for (size_t j = 1; j < width; j++)
+        for (int v = 0; isnan(row[j]) && v < TT__RULE_VARIANTS_MAX && g->variants[j - 1][v]; v++)
+            row[j] = measured[g->variants[j - 1][v]];
 }
 
-static tt_status measure_group(const tt__evidence *e, group *g) {
+/* Adds what problem `of` says of each column to two rows of sums, or takes it out again. */
+static void weigh(double *sums, double *weights, const group *g, double weight, size_t of) {
+    const size_t width = g->n_configs + 1;
+    const float *losses = g->losses + of * width;
+    for (size_t j = 0; j < width; j++) {
+        sums[j] += isnan(losses[j]) ? 0 : weight * (double)losses[j];
+        weights[j] += isnan(losses[j]) ? 0 : weight;
+    }
+}
+
+static tt_status measure_group(tt__evidence *e, group *g) {
     uint32_t *place = NULL;
+    float *measured = NULL;
     tt_status status;
     TT_GOTO(start_rule(&g->all, g));
     TT_GOTO(find_configs(e, g, &place));
+    TT_GOTO(find_variants(e, g, place));
     const size_t width = g->n_configs + 1;
+    measured = malloc(width * sizeof *measured);
     g->losses = malloc(g->n * width * sizeof *g->losses);
     g->weights = malloc(g->n * g->n * sizeof *g->weights);
+    g->sums = calloc(g->n * 2 * width, sizeof *g->sums);
     g->all->points = calloc(g->n, sizeof *g->all->points);
-    if (!g->losses || !g->weights || !g->all->points)
+    if (!measured || !g->losses || !g->weights || !g->sums || !g->all->points)
         TT_GOTO(tt__fail_memory(g->n * width * sizeof *g->losses));
     for (size_t i = 0; i < g->n; i++) {
-        fill_losses(g->losses + i * width, width, &e->problems[g->problems[i]], place);
+        fill_losses(g->losses + i * width, measured, g, &e->problems[g->problems[i]], place);
         tt__rule_point_of(&g->all->points[i], g->all, &e->problems[g->problems[i]].problem);
     }
     g->all->n_points = g->n;
@@ -349,10 +410,13 @@ static tt_status measure_group(const tt__evidence *e, group *g) {
     for (size_t i = 0; i < g->n; i++) {
         double weights[TT__RULE_POINTS_MAX];
         tt__rule_weights(weights, g->all, &g->all->points[i]);
-        for (size_t j = 0; j < g->n; j++)
+        for (size_t j = 0; j < g->n; j++) {
             g->weights[i * g->n + j] = (float)weights[j];
+            weigh(g->sums + 2 * i * width, g->sums + (2 * i + 1) * width, g, (double)(float)weights[j], j);
+        }
     }
 out:
+    free(measured);
     free(place);
     return status;
 }
@@ -407,30 +471,29 @@ const tt__problem *tt__evidence_group(const tt__evidence *e, size_t at) {
 /* The configurations under choice. Rows are the problems that were not left out. */
 typedef struct choosing {
     const group *g;
-    size_t n_rows, width;
+    size_t n_rows, width, fold, folds;
+    size_t *rows;
     float *expected; /* losses; INFINITY: not measured for this problem */
     float *least;    /* of each row with what is chosen */
+    double *sums;    /* scratch: 2 x width */
     int n;
     size_t chosen[TT__RULE_CONFIGS_MAX]; /* columns */
 } choosing;
 
-/* The losses that a rule of all configurations would expect. */
-static void expect(choosing *c, const size_t *rows) {
+/* The losses that a rule of all configurations would expect, had it the problems that are not left out. */
+static void expect(choosing *c) {
+    const group *g = c->g;
+    double *sums = c->sums;
     for (size_t i = 0; i < c->n_rows; i++) {
-        const float *weights = c->g->weights + rows[i] * c->g->n;
-        for (size_t j = 0; j < c->width; j++) {
-            double sum = 0, all = 0;
-            for (size_t k = 0; k < c->n_rows; k++) {
-                const float loss = c->g->losses[rows[k] * c->width + j];
-                if (isnan(loss))
-                    continue;
-                sum += (double)weights[rows[k]] * (double)loss;
-                all += (double)weights[rows[k]];
-            }
-            const bool measured = !isnan(c->g->losses[rows[i] * c->width + j]);
+        const float *near = g->weights + c->rows[i] * g->n, *losses = g->losses + c->rows[i] * c->width;
+        memcpy(sums, g->sums + 2 * c->rows[i] * c->width, 2 * c->width * sizeof *sums);
+        for (size_t left = c->fold; c->folds && left < g->n; left += c->folds)
+            weigh(sums, sums + c->width, g, -(double)near[left], left);
+        for (size_t j = 0; j < c->width; j++)
             c->expected[i * c->width + j] =
-                j == 0 || measured ? (float)tt__rule_expected((int)j, sum, all) : INFINITY;
-        }
+                j == 0 || !isnan(losses[j])
+                    ? (float)tt__rule_expected((int)j, sums[j], fmax(0, sums[c->width + j]))
+                    : INFINITY;
     }
 }
 
@@ -450,17 +513,17 @@ static double sum_least(choosing *c, int without) {
 
 /* The column that lowers the sum most, and the sum with it. */
 static double best_column(const choosing *c, size_t *out) {
-    double best = INFINITY;
-    for (size_t j = 1; j < c->width; j++) {
-        double sum = 0;
-        for (size_t i = 0; i < c->n_rows && sum < best; i++)
-            sum += (double)fminf(c->least[i], c->expected[i * c->width + j]);
-        if (sum < best) {
-            best = sum;
-            *out = j;
-        }
+    memset(c->sums, 0, c->width * sizeof *c->sums);
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const float *row = c->expected + i * c->width, least = c->least[i];
+        for (size_t j = 0; j < c->width; j++)
+            c->sums[j] += (double)(row[j] < least ? row[j] : least);
     }
-    return best;
+    *out = 1;
+    for (size_t j = 2; j < c->width; j++)
+        if (c->sums[j] < c->sums[*out])
+            *out = j;
+    return c->sums[*out];
 }
 
 static void choose(choosing *c, int most) {
@@ -486,20 +549,27 @@ static void choose(choosing *c, int most) {
     }
 }
 
-static tt_status write_rule(tt__tuning_rule **out, const tt__evidence *e, const choosing *c,
-                            const size_t *rows) {
+static tt_status write_rule(tt__tuning_rule **out, const tt__evidence *e, const choosing *c) {
     const group *g = c->g;
     tt__tuning_rule *r = NULL;
     tt_status status;
     TT_GOTO(start_rule(&r, g));
     r->n_configs = c->n;
-    for (int k = 0; k < c->n; k++)
-        r->configs[k] = e->configs[g->configs[c->chosen[k] - 1]];
+    for (int k = 0; k < c->n; k++) {
+        tt__rule_config *config = &r->configs[k];
+        const uint32_t *variants = g->variants[c->chosen[k] - 1];
+        *config = e->configs[g->configs[c->chosen[k] - 1]];
+        for (int v = 0; v < TT__RULE_VARIANTS_MAX && variants[v]; v++) {
+            TT_GOTO(TT__GROW(config->variants, config->n_variants));
+            tt__copy(config->variants[config->n_variants++], TT__CONFIG_MAX,
+                     e->configs[g->configs[variants[v] - 1]].config);
+        }
+    }
     for (size_t i = 0; i < c->n_rows; i++) {
-        const float *losses = g->losses + rows[i] * c->width;
+        const float *losses = g->losses + c->rows[i] * c->width;
         TT_GOTO(TT__GROW(r->points, r->n_points));
         tt__rule_point *p = &r->points[r->n_points++];
-        *p = g->all->points[rows[i]];
+        *p = g->all->points[c->rows[i]];
         p->losses[TT__RULE_DEFAULT] = losses[0];
         for (int k = 0; k < c->n; k++)
             p->losses[1 + k] = losses[c->chosen[k]];
@@ -515,23 +585,25 @@ out:
 /* Leaves out the problems whose number is `fold` modulo `folds`; folds 0: none. */
 static tt_status make(tt__tuning_rule **out, const tt__evidence *e, const group *g, int most, size_t fold,
                       size_t folds) {
-    choosing c = {.g = g, .width = g->n_configs + 1};
-    size_t *rows = malloc(g->n * sizeof *rows);
+    choosing c = {.g = g, .width = g->n_configs + 1, .fold = fold, .folds = folds};
     tt_status status = TT_OK;
     *out = NULL;
     c.expected = malloc(g->n * c.width * sizeof *c.expected);
     c.least = malloc(g->n * sizeof *c.least);
-    if (!rows || !c.expected || !c.least)
+    c.sums = malloc(2 * c.width * sizeof *c.sums);
+    c.rows = malloc(g->n * sizeof *c.rows);
+    if (!c.sums || !c.rows || !c.expected || !c.least)
         TT_GOTO(tt__fail_memory(g->n * c.width * sizeof *c.expected));
     for (size_t i = 0; i < g->n; i++)
         if (!folds || i % folds != fold)
-            rows[c.n_rows++] = i;
-    expect(&c, rows);
+            c.rows[c.n_rows++] = i;
+    expect(&c);
     choose(&c, most < TT__RULE_CONFIGS_MAX ? most : TT__RULE_CONFIGS_MAX);
     if (c.n)
-        status = write_rule(out, e, &c, rows);
+        status = write_rule(out, e, &c);
 out:
-    free(rows);
+    free(c.sums);
+    free(c.rows);
     free(c.expected);
     free(c.least);
     return status;
@@ -543,21 +615,15 @@ tt_status tt__evidence_rule(tt__tuning_rule **out, const tt__evidence *e, size_t
 
 /* ---- Judging ------------------------------------------------------------------------------------------- */
 
-static double time_of(const tt__evidence *e, const known *k, const tt__rule_config *c) {
-    for (size_t i = 0; i < k->n; i++) {
-        const tt__rule_config *config = &e->configs[k->timings[i].config];
-        if (strcmp(config->kernel, c->kernel) == 0 && strcmp(config->config, c->config) == 0)
-            return (double)k->timings[i].us;
-    }
-    return NAN;
-}
-
 /* The time of the answer. What was not measured is taken as illegal. */
 static double answer(const tt__evidence *e, const known *k, const tt__tuning_rule *r) {
     int order[TT__RULE_CHOICES_MAX];
     const int n = r ? tt__rule_order(order, r, &k->problem) : 0;
     for (int i = 0; i < n && order[i] != TT__RULE_DEFAULT; i++) {
-        const double us = time_of(e, k, &r->configs[order[i] - 1]);
+        const tt__rule_config *c = &r->configs[order[i] - 1];
+        double us = time_of(e, k, c->kernel, c->config);
+        for (int v = 0; v < c->n_variants && isnan(us); v++)
+            us = time_of(e, k, c->kernel, c->variants[v]);
         if (!isnan(us))
             return us;
     }
@@ -574,14 +640,11 @@ void tt__rule_score_add(tt__rule_score *to, const tt__rule_score *more) {
     else if (more->n) {
         to->mean = mean_of(to->mean, to->n, more->mean, more->n);
         to->default_mean = mean_of(to->default_mean, to->n, more->default_mean, more->n);
+        to->worst = fmax(to->worst, more->worst);
         to->default_worst = fmax(to->default_worst, more->default_worst);
         to->slowest = fmax(to->slowest, more->slowest);
         to->n += more->n;
         to->n_slower += more->n_slower;
-        if (more->worst > to->worst) {
-            to->worst = more->worst;
-            to->worst_problem = more->worst_problem;
-        }
     }
 }
 
@@ -595,8 +658,7 @@ static void count(tt__rule_score *s, const tt__evidence *e, const known *k, cons
                                 .default_mean = k->default_us / k->best_us,
                                 .default_worst = k->default_us / k->best_us,
                                 .n_slower = over > 1 + noise,
-                                .slowest = over,
-                                .worst_problem = k->problem};
+                                .slowest = over};
     tt__rule_score_add(s, &one);
 }
 
@@ -635,11 +697,10 @@ typedef struct contenders {
 
 static void add_contender(contenders *c, const tt__rule_config *config) {
     for (size_t i = 0; i < c->n; i++)
-        if (strcmp(c->items[i].kernel, config->kernel) == 0 &&
-            strcmp(c->items[i].config, config->config) == 0)
+        if (is_config(&c->items[i], config->kernel, config->config))
             return;
     if (c->n < CONTENDERS_MAX)
-        c->items[c->n++] = *config;
+        c->items[c->n++] = *config; /* its variants are the rule's, and not used */
 }
 
 static const tt__rule_config *fastest_of(const tt__evidence *e, const known *k) {
@@ -667,9 +728,8 @@ static tt_status find_contenders(contenders *c, const tt__evidence *e, size_t at
 static tt_status note_tried(void *user, const tt__trial_row *row) {
     contenders *c = user;
     for (size_t i = 0; i <= c->n; i++)
-        c->tried[i] |= strcmp(c->items[i].kernel, row->kernel) == 0 &&
-                       strcmp(c->items[i].config, row->config) == 0 &&
-                       strcmp(c->items[i].hash, row->hash) == 0;
+        c->tried[i] |=
+            is_config(&c->items[i], row->kernel, row->config) && strcmp(c->items[i].hash, row->hash) == 0;
     return TT_OK;
 }
 
@@ -693,10 +753,32 @@ static tt_status find_tried(const tt__session *s, const group *g, const known *k
     return tt__store_trials(s->store, s->gpu_id, &s->env, problem_id, TT__STAGE_SCREEN, note_tried, c);
 }
 
-static bool resolve(tt__candidate *out, const tt__session *s, const known *k, const tt__rule_config *c) {
-    const tt__template *t = *c->kernel ? tt__template_set_find(s->templates, c->kernel) : NULL;
+static bool resolve(tt__candidate *out, const tt__session *s, const known *k, const char *kernel,
+                    const char *config) {
+    const tt__template *t = *kernel ? tt__template_set_find(s->templates, kernel) : NULL;
     return t && tt__template_does(t, &k->problem) &&
-           tt__space_resolve(out, t, &s->gpu, &k->problem, c->config) == TT_OK;
+           tt__space_resolve(out, t, &s->gpu, &k->problem, config) == TT_OK;
+}
+
+/* Where it is not legal, the first legal variant, unless that is known already. */
+static bool resolve_new(tt__candidate *out, const tt__session *s, const tt__evidence *e, const known *k,
+                        const tt__rule_config *c) {
+    char texts[TT__RULE_VARIANTS_MAX][TT__CONFIG_MAX];
+    if (resolve(out, s, k, c->kernel, c->config))
+        return true;
+    const int n = variants_of(texts, e, c);
+    for (int v = 0; v < n; v++)
+        if (resolve(out, s, k, c->kernel, texts[v]))
+            return isnan(time_of(e, k, c->kernel, out->config));
+    return false;
+}
+
+/* Two configurations may have the same variant. */
+static bool is_listed(const tt__candidate *list, size_t last) {
+    for (size_t i = 0; i < last; i++)
+        if (list[i].t == list[last].t && strcmp(list[i].config, list[last].config) == 0)
+            return true;
+    return false;
 }
 
 /* The first trial of a problem may be too slow, so that it is one that is known. */
@@ -705,6 +787,7 @@ static tt_status try_contenders(tt__session *s, const tt__evidence *e, const gro
     enum { KNOWN = 1, TRIES_MAX = KNOWN + CONTENDERS_MAX + 1 };
     tt__candidate *tries = calloc(TRIES_MAX, sizeof *tries), normal;
     tt__trial *trials = calloc(TRIES_MAX, sizeof *trials);
+    const tt__rule_config *best = fastest_of(e, k);
     double default_weight = 1;
     size_t n = KNOWN;
     int64_t problem_id;
@@ -714,9 +797,10 @@ static tt_status try_contenders(tt__session *s, const tt__evidence *e, const gro
     if (status == TT_OK)
         status = find_tried(s, g, k, problem_id, c);
     for (size_t i = 0; i <= c->n && status == TT_OK; i++)
-        n += !c->tried[i] && resolve(&tries[n], s, k, &c->items[i]);
-    if (status == TT_OK && n > KNOWN && resolve(&tries[0], s, k, fastest_of(e, k))) {
-        if (resolve(&normal, s, k, &c->items[c->n]))
+        n += !c->tried[i] && resolve_new(&tries[n], s, e, k, &c->items[i]) &&
+             !is_listed(&tries[KNOWN], n - KNOWN);
+    if (status == TT_OK && n > KNOWN && resolve(&tries[0], s, k, best->kernel, best->config)) {
+        if (resolve(&normal, s, k, c->items[c->n].kernel, c->items[c->n].config))
             default_weight = normal.weight;
         status = tt__neighbour_try(s, &k->problem, tries, n, s->end_s, trials);
         for (size_t i = KNOWN; i < n && status == TT_OK; i++) {
@@ -790,31 +874,25 @@ tt_status tt__rules_measure(tt__session *s) {
 
 /* ---- Keeping ------------------------------------------------------------------------------------------- */
 
-static tt_status keep(size_t *n, tt__store *store, int64_t gpu_id, tt__evidence *e, int most) {
-    size_t groups;
-    TT_TRY(tt__evidence_groups(&groups, e));
-    for (size_t i = 0; i < groups; i++) {
-        tt__tuning_rule *rule;
-        TT_TRY(tt__evidence_rule(&rule, e, i, most));
-        tt_status status = rule ? tt__store_rule_put(store, gpu_id, rule, tt__unix_ms()) : TT_OK;
-        *n += rule != NULL;
-        tt__rule_free(&rule);
-        TT_TRY(status);
-    }
-    return TT_OK;
-}
-
 tt_status tt__rules_keep(size_t *n, tt__store *store, const char *gpu_name, const tt__template_set *templates,
                          const char *op, int most) {
     tt__evidence *e = NULL;
     tt__gpu gpu;
     int64_t gpu_id;
+    size_t groups;
     tt_status status;
     *n = 0;
     TT_GOTO(tt__store_find_gpu(store, gpu_name, &gpu, &gpu_id));
     TT_GOTO(tt__evidence_open(&e, templates, &gpu));
     TT_GOTO(tt__evidence_add(e, store, gpu_id, op, false));
-    TT_GOTO(keep(n, store, gpu_id, e, most));
+    TT_GOTO(tt__evidence_groups(&groups, e));
+    for (size_t i = 0; i < groups && status == TT_OK; i++) {
+        tt__tuning_rule *rule;
+        TT_GOTO(tt__evidence_rule(&rule, e, i, most));
+        status = rule ? tt__store_rule_put(store, gpu_id, rule, tt__unix_ms()) : TT_OK;
+        *n += rule != NULL;
+        tt__rule_free(&rule);
+    }
 out:
     tt__evidence_close(&e);
     return status;

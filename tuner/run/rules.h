@@ -35,7 +35,6 @@ typedef struct tt__rule_score {
     double default_mean, default_worst; /* the same of the default */
     size_t n_slower;                    /* than the default, by more than 2 % */
     double slowest;                     /* the most over the default */
-    tt__problem worst_problem;
 } tt__rule_score;
 
 /* Adds what `more` counts. */

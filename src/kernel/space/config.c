@@ -112,6 +112,25 @@ void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const si
         used = add_word(out, TT__CONFIG_MAX, used, t->params[p].name, t->params[p].values[choice[p]]);
 }
 
+int tt__config_without(char (*out)[TT__CONFIG_MAX], int most, const tt__template *t, const char *config) {
+    size_t choice[TT__PARAMS_MAX], on[TT__PARAMS_MAX], n_on = 0;
+    int n = 0;
+    if (tt__config_parse(choice, t, config) != TT_OK)
+        return 0;
+    for (size_t i = t->n_params; i-- > 0;)
+        if (choice[i] != t->default_choice[i] && strcmp(t->params[i].values[t->default_choice[i]], "0") == 0)
+            on[n_on++] = i;
+    for (size_t apart = 0; apart < n_on; apart++)
+        for (size_t k = 0; k + apart < n_on && n < most; k++) {
+            size_t less[TT__PARAMS_MAX];
+            memcpy(less, choice, sizeof less);
+            less[on[k]] = t->default_choice[on[k]];
+            less[on[k + apart]] = t->default_choice[on[k + apart]];
+            tt__config_format(out[n++], t, less);
+        }
+    return n;
+}
+
 void tt__config_make_default(tt__template *t, const size_t *choice) {
     memcpy(t->default_choice, choice, t->n_params * sizeof *choice);
     tt__config_format(t->default_config, t, choice);

@@ -29,6 +29,10 @@ tt_status tt__config_adapt(char out[TT__CONFIG_MAX], const tt__template *t, cons
 /* Writes a configuration in the order of declaration. All configurations of a parsed template fit. */
 void tt__config_format(char out[TT__CONFIG_MAX], const tt__template *t, const size_t *choice);
 
+/* The same with one or two parameters switched off, the last ones first: with 0, which the default has. At
+ * most `most`; returns how many. */
+int tt__config_without(char (*out)[TT__CONFIG_MAX], int most, const tt__template *t, const char *config);
+
 /* Makes it the template's default. */
 void tt__config_make_default(tt__template *t, const size_t *choice);
 
