@@ -211,9 +211,9 @@ void tt__pool_close(tt__bench_pool *pool) {
 
 /* Overwrites the L2 cache, so that a launch finds neither its own data nor another's there. */
 static CUresult flush(tt__bench_pool *pool) {
-    enum { THREADS = 256, BLOCKS_MAX = 2048 };
+    enum { THREADS = 256, EACH = 4 * THREADS, BLOCKS_MAX = 2048 };
     long long n = (long long)(pool->flush_bytes / sizeof(uint32_t));
-    long long blocks = (n + THREADS - 1) / THREADS;
+    long long blocks = (n + EACH - 1) / EACH;
     unsigned seed = 1, inverted = 0;
     CUdeviceptr at = pool->base + pool->flush_at;
     if (n == 0)

@@ -86,7 +86,8 @@ unsigned tt__verify_mix(uint64_t i, unsigned seed) {
 }
 
 CUresult tt__verify_launch(const tt__verifier *v, CUfunction fn, int64_t n, void **args) {
-    int64_t blocks = (n + 255) / 256; /* a kernel's loop covers more items */
+    enum { EACH = 4 * 256 };                /* a thread starts for several items */
+    int64_t blocks = (n + EACH - 1) / EACH; /* a kernel's loop covers more */
     return v->cu->cuLaunchKernel(fn,
                                  blocks < 1      ? 1
                                  : blocks > 8192 ? 8192
