@@ -234,26 +234,30 @@ static void test_too_many_dimensions(void **state) {
                         "17 dimensions remain after merging, and 16 is the limit: permute in two steps");
 }
 
-/* The tuner verifies each configuration bit for bit, with guards around the arrays. */
-static size_t tune(int tensor, const char *const *only, size_t n_only, int trials) {
+/* The tuner verifies each configuration bit for bit, with guards around the arrays. One call tunes all
+ * tensors, because the search of copies compiles the same ones for each of them. */
+static void tune(const int *numbers, int n, const char *const *only, size_t n_only, int trials) {
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
-    tt_permutation p = asked(&tensors[tensor]);
-    tt_problem problem = TT_INIT(tt_problem);
+    tt_permutation permutations[TENSORS];
+    tt_problem problems[TENSORS];
     tt_report *report = NULL;
     opts.only = only;
     opts.n_only = n_only;
     opts.max_trials = (size_t)trials;
     opts.strategy = "random";
-    opts.seed = (uint64_t)tensor;
-    p.align = tensors[tensor].offset;
-    problem.permutation = &p;
-    if (tt_tune(&report, device_ctx, &problem, 1, &opts) != TT_OK)
-        fail_msg("tensor %d: %s", tensor, tt_last_error());
-    const size_t tried = report->results[0].trials;
-    if (report->results[0].failed)
-        fail_msg("tensor %d: %zu of %zu configurations failed", tensor, report->results[0].failed, tried);
+    for (int i = 0; i < n; i++) {
+        permutations[i] = asked(&tensors[numbers[i]]);
+        permutations[i].align = tensors[numbers[i]].offset;
+        problems[i] = (tt_problem)TT_INIT(tt_problem);
+        problems[i].permutation = &permutations[i];
+    }
+    if (tt_tune(&report, device_ctx, problems, (size_t)n, &opts) != TT_OK)
+        fail_msg("%s", tt_last_error());
+    for (int i = 0; i < n; i++)
+        if (report->results[i].failed)
+            fail_msg("tensor %d: %zu of %zu configurations failed", numbers[i], report->results[i].failed,
+                     report->results[i].trials);
     tt_report_free(&report);
-    return tried;
 }
 
 static void test_configurations(void **state) {
@@ -262,17 +266,26 @@ static void test_configurations(void **state) {
                                        "permute_shifted",   "permute_flat",     "permute_any_rows",
                                        "permute_any_tiled", "permute_any_small"};
     const bool all = device_may_take_long();
+    int numbers[TENSORS], n = 0;
     for (int i = 0; i < PERMUTED; i += all ? 1 : 2)
-        tune(i, only, sizeof only / sizeof *only, all ? 48 : 5);
+        numbers[n++] = i;
+    tune(numbers, n, only, sizeof only / sizeof *only, all ? 48 : 5);
 }
 
-/* Tiles that lie in the order of the destination, and are cut there, and lanes that are cut. */
+/* Tiles that lie in the order of the destination, and are cut there, and lanes that are cut. Without TT_LONG
+ * only of tensors that test_configurations leaves out then. */
 static void test_runs(void **state) {
     (void)state;
     static const char *const only[] = {"permute_tiled"};
+    const int less = device_may_take_long() ? 1 : 3;
+    int cut[TENSORS], in_order[TENSORS], n_cut = 0, n_in_order = 0;
     for (int i = 5; i < PERMUTED; i++)
-        if (tensors[i].cut_lanes || i % 3 == 2)
-            tune(i, only, 1, (tensors[i].cut_lanes ? 60 : 12) / (device_may_take_long() ? 1 : 3));
+        if (tensors[i].cut_lanes)
+            cut[n_cut++] = i;
+        else if (i % 3 == 2 && (less == 1 || i % 2 == 1))
+            in_order[n_in_order++] = i;
+    tune(cut, n_cut, only, 1, 60 / less);
+    tune(in_order, n_in_order, only, 1, 12 / less);
 }
 
 /* ---- What lies outside is not even read ---------------------------------------------------------------- */
