@@ -218,50 +218,63 @@ static void test_mx(void **state) {
             one_mx(&formats[from], &formats[to], 96, 64);
 }
 
-static void test_configurations(void **state) {
-    (void)state;
-    static const char *const templates[] = {"cast_transpose_vector", "cast_transpose_shifted",
-                                            "cast_transpose_mx_tiled"};
-    enum { VECTOR, SHIFTED, MX };
-    static const struct {
-        int template;
-        const char *values;
-    } problems[] = {
-        {VECTOR, "rows=256,cols=256,outputs=7"},
-        {SHIFTED, "rows=256,cols=256,outputs=7"},
-        {MX, "rows=288,cols=160"},
-        {MX, "rows=96,cols=320,outputs=1,S=f16,D=e5m2"},
-        {MX, "rows=256,cols=128,outputs=2,S=f32"},
-        {SHIFTED, "rows=595,cols=533,outputs=7"},
-        {SHIFTED, "rows=594,cols=532,outputs=7,S=f32"},
-        {SHIFTED, "rows=67,cols=333,outputs=7"},
-        {VECTOR, "rows=272,cols=144,outputs=7,S=f32"},
-        {VECTOR, "rows=300,cols=132,outputs=3,S=f16,D=f16"},
-        {SHIFTED, "rows=131,cols=70,outputs=3,S=f32,D=f16"},
-        {VECTOR, "rows=140,cols=520,outputs=7,D=f32"},
-        {SHIFTED, "rows=131,cols=257,outputs=7,D=bf16"},
-        {SHIFTED, "rows=258,cols=129,outputs=7,S=f16,D=e5m2"},
-        {SHIFTED, "rows=129,cols=67,outputs=1,S=f32,D=f32"},
-        {VECTOR, "rows=264,cols=264,outputs=5,S=f32,D=e5m2"},
-        {SHIFTED, "rows=1,cols=300,outputs=7"},
-        {SHIFTED, "rows=301,cols=2,outputs=7"},
-    };
+/* Tunes the first `few` problems in one call; with TT_LONG all of them, and more configurations. */
+static void tune(const char *kernel, const char *op, const char *const *values, size_t n, size_t few) {
+    enum { PROBLEMS_MAX = 10 };
     const bool all = device_may_take_long();
+    tt_problem problems[PROBLEMS_MAX];
+    tt_report *report = NULL;
     tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    n = all ? n : few;
+    assert_true(n <= PROBLEMS_MAX);
+    opts.only = &kernel;
     opts.n_only = 1;
     opts.max_trials = all ? 40 : 2;
     opts.strategy = "random";
-    for (size_t i = 0; i < sizeof problems / sizeof *problems; i += all ? 1 : 2) {
-        tt_problem problem = TT_INIT(tt_problem);
-        tt_report *report = NULL;
-        problem.op = problems[i].template == MX ? "cast_transpose_mx" : "cast_transpose";
-        problem.values = problems[i].values;
-        opts.only = &templates[problems[i].template];
-        opts.seed = i;
-        if (tt_tune(&report, device_ctx, &problem, 1, &opts) != TT_OK || report->results[0].failed > 0)
-            fail_msg("%s: %s: %s", *opts.only, problems[i].values, tt_last_error());
-        tt_report_free(&report);
+    for (size_t i = 0; i < n; i++) {
+        problems[i] = (tt_problem)TT_INIT(tt_problem);
+        problems[i].op = op;
+        problems[i].values = values[i];
     }
+    if (tt_tune(&report, device_ctx, problems, n, &opts) != TT_OK)
+        fail_msg("%s: %s", kernel, tt_last_error());
+    for (size_t i = 0; i < n; i++)
+        if (report->results[i].failed > 0)
+            fail_msg("%s: %s: %zu failed", kernel, problems[i].values, report->results[i].failed);
+    tt_report_free(&report);
+}
+
+static void test_configurations(void **state) {
+    (void)state;
+    static const char *const vector[] = {
+        "rows=256,cols=256,outputs=7",
+        "rows=272,cols=144,outputs=7,S=f32",
+        "rows=300,cols=132,outputs=3,S=f16,D=f16",
+        "rows=140,cols=520,outputs=7,D=f32",
+        "rows=264,cols=264,outputs=5,S=f32,D=e5m2",
+    };
+    static const char *const shifted[] = {
+        "rows=594,cols=276,outputs=7,S=f32",
+        "rows=131,cols=70,outputs=3,S=f32,D=f16",
+        "rows=131,cols=257,outputs=7,D=bf16",
+        "rows=129,cols=67,outputs=1,S=f32,D=f32",
+        "rows=1,cols=300,outputs=7",
+        "rows=256,cols=256,outputs=7",
+        "rows=595,cols=533,outputs=7",
+        "rows=67,cols=333,outputs=7",
+        "rows=258,cols=129,outputs=7,S=f16,D=e5m2",
+        "rows=301,cols=2,outputs=7",
+    };
+    static const char *const mx[] = {
+        "rows=288,cols=160",
+        "rows=256,cols=128,outputs=2,S=f32",
+        "rows=96,cols=320,outputs=1,S=f16,D=e5m2",
+    };
+#define TUNE(kernel, op, values, few) tune(kernel, op, values, sizeof(values) / sizeof *(values), few)
+    TUNE("cast_transpose_vector", "cast_transpose", vector, 2);
+    TUNE("cast_transpose_shifted", "cast_transpose", shifted, 5);
+    TUNE("cast_transpose_mx_tiled", "cast_transpose_mx", mx, 2);
+#undef TUNE
 }
 
 /* An argument is the name of the only test to run. */
