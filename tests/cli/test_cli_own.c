@@ -351,13 +351,13 @@ static void test_templates_without_end(void **state) {
              "template <unsigned K> struct F<0, K> { static constexpr unsigned v = K; };\n"
              "extern \"C\" __global__ void k(unsigned *x) { x[0] = F<40, 1>::v; }\n");
     snprintf(path, sizeof path, "%s/endless.cu", folder);
-    const char *argv[] = {"sh", "-c", "ulimit -d 400000 && exec \"$TUNE\" check \"$1\"", "sh", path, NULL};
+    const char *argv[] = {"sh", "-c", "ulimit -d 200000 && exec \"$TUNE\" check \"$1\"", "sh", path, NULL};
     if (getenv("HOSTCUDA_PLAIN")) /* sanitizers need more for themselves */
         return;
     run(&r, argv, &(run_spec){.env = no_device, .timeout_s = 60});
     if (!strstr(r.out, "NVRTC is not installed")) {
         assert_code(&r, 2);
-        assert_has(&r, r.err, "/endless.cu: its compiler needs more than 390 MB of memory: templates, ");
+        assert_has(&r, r.err, "/endless.cu: its compiler needs more than 195 MB of memory: templates, ");
     }
     run_free(&r);
 }
