@@ -39,6 +39,8 @@ typedef struct tt__migration {
 /* Embedded from db/schema. Migration i leads from version i to i + 1. */
 extern const tt__migration tt__migrations[];
 extern const size_t tt__n_migrations;
+extern const tt__migration tt__whole_schema[]; /* one: from nothing to the newest version */
+extern const size_t tt__n_whole_schema;
 
 /* Fails with TT_E_DB (or TT_E_NO_MEMORY). The message says the file, what failed, why, and what to do. */
 tt_status tt__db_fail(tt__store *s, int rc, const char *doing);

@@ -309,7 +309,9 @@ static tt_status migrate_steps(tt__store *s) {
     TT_TRY(check_header(s, &h));
     if (h.version == (int)tt__n_migrations)
         return TT_OK;
-    for (size_t i = (size_t)h.version; i < tt__n_migrations; i++)
+    if (h.version == 0)
+        TT_TRY(run_script(s, tt__whole_schema[0].sql, migrating));
+    for (size_t i = (size_t)h.version; i < tt__n_migrations && h.version > 0; i++)
         TT_TRY(run_script(s, tt__migrations[i].sql, migrating));
     snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %zu", APPLICATION_ID,
              tt__n_migrations);

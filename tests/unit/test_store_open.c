@@ -60,6 +60,37 @@ static void migrations_are_numbered(void **state) {
     }
 }
 
+/* What SQLite keeps of the schema, as statements. */
+static char *schema_of(sqlite3 *db) {
+    sqlite3_stmt *stmt;
+    tt__str all = {0};
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid",
+                                        -1, &stmt, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(stmt) == SQLITE_ROW)
+        tt__str_addf(&all, "%s;\n", (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    assert_ok(tt__str_check(&all));
+    return all.text;
+}
+
+static void is_whole_as_after_all_migrations(void **state) {
+    (void)state;
+    sqlite3 *db;
+    tt__store *s = must_open(":memory:");
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    for (size_t i = 0; i < tt__n_migrations; i++)
+        assert_int_equal(sqlite3_exec(db, tt__migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
+    char *whole = schema_of(s->db), *migrated = schema_of(db);
+    if (strcmp(whole, migrated) != 0)
+        fail_msg("db/whole_schema.sql should be:\n%s", migrated);
+    free(whole);
+    free(migrated);
+    sqlite3_close(db);
+    tt__store_close(&s);
+}
+
 static void finds_its_default_place(void **state) {
     (void)state;
     tt__str path = {0};
@@ -439,10 +470,12 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--make-example") == 0)
         return make_example(argv[2]) == TT_OK ? 0 : 1;
     const struct CMUnitTest tests[] = {
-        TEST(creates_and_reopens),      TEST(creates_with_two_commits),   TEST(migrations_are_numbered),
-        TEST(finds_its_default_place),  TEST(refuses_what_is_no_store),   TEST(reads_where_it_cannot_write),
-        TEST(read_only_writes_nothing), TEST(reads_nothing_half_written), TEST(says_when_the_disk_is_full),
-        TEST(survives_lack_of_memory),  TEST(opens_older_stores),
+        TEST(creates_and_reopens),         TEST(creates_with_two_commits),
+        TEST(migrations_are_numbered),     TEST(is_whole_as_after_all_migrations),
+        TEST(finds_its_default_place),     TEST(refuses_what_is_no_store),
+        TEST(reads_where_it_cannot_write), TEST(read_only_writes_nothing),
+        TEST(reads_nothing_half_written),  TEST(says_when_the_disk_is_full),
+        TEST(survives_lack_of_memory),     TEST(opens_older_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
