@@ -392,7 +392,16 @@ static void hasty_code_is_found_out(void **state) {
 #undef WAIT
 }
 
-/* All of an architecture, if this NVRTC knows it. */
+/* Has the template cubins for 4-byte elements and compute capability 9.0, which come first? */
+static bool has_main(const tt__template *t) {
+    for (size_t i = 0; i < jobs.n; i++)
+        if (jobs.items[i].source == t->source && jobs.items[i].cc == 90 && jobs.items[i].elem_size == 4)
+            return true;
+    return false;
+}
+
+/* All of an architecture, if this NVRTC knows it. A sample of one is left out where the main shapes have one.
+ */
 static bool add_gpu(const tt__template_set *set, const tt__gpu *gpu, tt__template **loaded, size_t of_main,
                     size_t of_others, bool all) {
     if (!supported(gpu->cc)) {
@@ -405,7 +414,8 @@ static bool add_gpu(const tt__template_set *set, const tt__gpu *gpu, tt__templat
     }
     for (size_t e = 0; e < sizeof elem_sizes / sizeof *elem_sizes; e++)
         for (size_t i = 0; i < set->n && (all || elem_sizes[e] == 4 || gpu->cc == 90); i++)
-            add_template(set->items[i], gpu, elem_sizes[e], 0, of_others);
+            if (of_others > 1 || gpu->cc != 90 || elem_sizes[e] != 4 || !has_main(set->items[i]))
+                add_template(set->items[i], gpu, elem_sizes[e], 0, of_others);
     add_files(loaded, gpu);
     add_checkers(gpu->cc);
     return true;
