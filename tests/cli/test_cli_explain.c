@@ -63,7 +63,7 @@ static void test_kernel(void **state) {
     char line[512], time[32];
     run_result r;
     (void)state;
-    snprintf(line, sizeof line, "%s --max-trials 12 --quiet", kernel);
+    snprintf(line, sizeof line, "%s --max-trials 6 --quiet", kernel);
     run_tune_faulty(&r, "", line);
     assert_code(&r, 0);
     run_free(&r);
@@ -152,7 +152,7 @@ static void test_energy(void **state) {
     run_free(&r);
     /* The fastest takes most now, so that another one wins by energy. */
     snprintf(faults, sizeof faults, ":slow=500;%s:hungry=5", hungry);
-    snprintf(line, sizeof line, "%s --max-trials 12 --objective energy --json", kernel);
+    snprintf(line, sizeof line, "%s --max-trials 6 --objective energy --json", kernel);
     run_tune_faulty(&r, faults, line);
     assert_code(&r, 0);
     assert_has(&r, r.err, "energy");
@@ -242,7 +242,7 @@ static void test_a_store_that_cannot_be_written(void **state) {
 static void test_permutation(void **state) {
     run_result r;
     (void)state;
-    run_tune_faulty(&r, "", "--permute 1,0,2 --dims 6,5,7 --max-trials 8");
+    run_tune_faulty(&r, "", "--permute 1,0,2 --dims 6,5,7 --max-trials 3");
     assert_code(&r, 0);
     run_free(&r);
     run_tune_faulty(&r, "", "explain --permute 1,0,2 --dims 6,5,7");

@@ -33,7 +33,7 @@ static int enter(void **state) {
     folder = run_enter_on_standins();
     snprintf(tuned, sizeof tuned, "%s/tuned.db", folder);
     run_result r;
-    run_tune_faulty(&r, "", with_db(line, sizeof line, "--sizes 97 --only transpose_tiled --max-trials 24 --json"));
+    run_tune_faulty(&r, "", with_db(line, sizeof line, "--sizes 97 --only transpose_tiled --max-trials 6 --json"));
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"source\":\"measured\"");
     run_json(gpu, sizeof gpu, r.out, "gpu");
@@ -57,7 +57,7 @@ static void test_second_run_is_stored(void **state) {
     (void)state;
     char line[256], again[256];
     run_result r;
-    run_tune_faulty(&r, "", with_db(line, sizeof line, "--sizes 97 --only transpose_tiled --max-trials 24 --json"));
+    run_tune_faulty(&r, "", with_db(line, sizeof line, "--sizes 97 --only transpose_tiled --max-trials 6 --json"));
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"source\":\"stored\"");
     assert_string_equal(run_json(again, sizeof again, r.out, "config"), config);
@@ -128,7 +128,7 @@ static void test_force_measures_again(void **state) {
     (void)state;
     char line[256];
     run_result r;
-    run_tune_faulty(&r, "", with_db(line, sizeof line, "--sizes 97 --only transpose_tiled --max-trials 24 --json --force --quiet"));
+    run_tune_faulty(&r, "", with_db(line, sizeof line, "--sizes 97 --only transpose_tiled --max-trials 6 --json --force --quiet"));
     assert_code(&r, 0);
     assert_has(&r, r.out, "\"source\":\"measured\"");
     assert_string_equal(r.err, "");
@@ -141,7 +141,7 @@ static void test_every_configuration_is_wrong(void **state) {
     char line[256];
     run_result r;
     snprintf(line, sizeof line,
-             "--sizes 97 --only transpose_tiled,transpose_shifted --max-trials 12 --json --db %s/wrong.db",
+             "--sizes 97 --only transpose_tiled,transpose_shifted --max-trials 6 --json --db %s/wrong.db",
              folder);
     run_tune_faulty(&r, "kernel=transpose_tiled:wrong", line);
     char kernel[64];
@@ -384,7 +384,7 @@ static void test_only(void **state) {
     assert_string_equal(run_json(known, sizeof known, r.out, "config"), config);
     run_free(&r);
     for (int of_other_ops = 0; of_other_ops < 2; of_other_ops++) { /* they leave nothing out */
-        snprintf(line, sizeof line, "--sizes 97 --only transpose_tiled --max-trials 24 --json%s --db %s",
+        snprintf(line, sizeof line, "--sizes 97 --only transpose_tiled --max-trials 6 --json%s --db %s",
                  of_other_ops ? " --only copy_linear,ladder_tile" : "", tuned);
         run_tune_faulty(&r, "", line);
         assert_code(&r, 0);
