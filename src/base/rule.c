@@ -23,7 +23,7 @@
 #include "base/str.h"
 
 /* Chosen by leaving shapes out of the recordings of an H200 (`tune rules`). */
-static const double per_doubling = 0.3, per_factor_2 = 0.3; /* of a number, beside its weight */
+static const double per_doubling = 0.4, per_factor_2 = 0.3; /* of a number, beside its weight */
 static const int factors_2 = 7;                             /* 128 bytes are a line */
 /* What is expected without evidence, which counts as much as a point at distance 4. It prefers the default.
  */
@@ -113,7 +113,7 @@ void tt__rule_weights(double weights[TT__RULE_POINTS_MAX], const tt__tuning_rule
                                     per_factor_2 * fabs((double)(factors - all_factors[i])));
     }
     for (size_t i = 0; i < n; i++)
-        weights[i] = exp(-weights[i]);
+        weights[i] = (double)expf((float)-weights[i]);
 }
 
 double tt__rule_expected(int choice, double sum, double weights) {
