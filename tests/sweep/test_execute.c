@@ -144,11 +144,14 @@ static size_t *pick(worker *w, const tt__space *space, const tt__problem *p, con
             continue;
         MUST(tt__config_options(&options, &n, c, p));
         uint64_t hash = sweep_hash_kernel(c->t->path, &options);
-        entry *e = find_entry(sweep_hash_kind(c->t->path, &options), c);
-        bool is_new = !was_had(e, c);
+        bool is_new = false;
+        if (w->is_long) { /* a short run has no row of the rest, which asks */
+            entry *e = find_entry(sweep_hash_kind(c->t->path, &options), c);
+            is_new = !was_had(e, c);
+            e->had[directions(c)] = true;
+        }
         bool chosen = is_chosen(w, hash, s, i, is_new);
         *w->had = *w->had || chosen;
-        e->had[directions(c)] = true;
         o->n_new += is_new;
         o->chosen += chosen;
         if (chosen && hash / OF_FIRST % w->n_workers == w->number)
