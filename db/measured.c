@@ -287,15 +287,15 @@ static tt_status was_ever_wrong(tt__store *s, const char *kernel, const char *ha
 tt_status tt__store_covers(tt__store *s, const char *kernel, const char *hash, const char *config,
                            const tt__problem *of, const tt__problem *asked, bool *covers) {
     bool wrong;
-    TT_TRY(was_ever_wrong(s, kernel, hash, config, of, &wrong));
-    *covers = !wrong && of->n == asked->n;
-    for (int i = 0; i < of->n && *covers; i++) {
-        const tt__setting *is = &of->settings[i], *other = &asked->settings[i];
+    TT_TRY(was_ever_wrong(s, kernel, hash, config, asked, &wrong));
+    *covers = !wrong && (!of || of->n == asked->n);
+    for (int i = 0; i < asked->n && *covers; i++) {
+        const tt__setting *is = of ? &of->settings[i] : NULL, *other = &asked->settings[i];
         sqlite3_stmt *stmt;
-        if (is->type != TT__TYPE_NONE || is->number == other->number)
+        if (other->type != TT__TYPE_NONE || (is && is->number == other->number))
             continue;
-        TT_TRY(tt__db_stmt(s, &stmt, TT__SQL_COVERS, "ttttti", kernel, hash, config, of->text, is->name,
-                           is->number));
+        TT_TRY(tt__db_stmt(s, &stmt, is ? TT__SQL_COVERS : TT__SQL_COVERS_ALONE, "ttttti", kernel, hash,
+                           config, asked->text, other->name, is ? is->number : other->number));
         tt_status status = tt__db_step(s, stmt, covers);
         tt__db_done(stmt);
         TT_TRY(status);

@@ -52,7 +52,8 @@ tt_status tt__store_last_trial(tt__store *s, int64_t gpu_id, int64_t problem_id,
                                bool *found);
 
 /* Was this configuration never wrong for a problem of the user's operation, and has it passed for other sizes
- * than those of the problem `of`: with another value of each variable in which `asked` differs from it? */
+ * than those of the problem `of`: with another value of each variable in which `asked` differs from it? `of`
+ * NULL: with that of `asked`, or with two others. */
 tt_status tt__store_covers(tt__store *s, const char *kernel, const char *hash, const char *config,
                            const tt__problem *of, const tt__problem *asked, bool *covers);
 /* How many runs on this GPU held finals for the problem. Replays do not count. */

@@ -175,6 +175,9 @@
     X(COVERS, "SELECT 1" TT__TRIALS_OF_CONFIG " CROSS JOIN value ON value.problem_id = problem.id" \
         " WHERE template.kernel = ?1 AND template.hash = ?2 AND config.text = ?3 AND trial.status = 0" \
         " AND value.name = ?5 AND value.value <> ?6 LIMIT 1") \
+    X(COVERS_ALONE, "SELECT 1" TT__TRIALS_OF_CONFIG " CROSS JOIN value ON value.problem_id = problem.id" \
+        " WHERE template.kernel = ?1 AND template.hash = ?2 AND config.text = ?3 AND trial.status = 0" \
+        " AND value.name = ?5 GROUP BY value.name HAVING max(value.value = ?6) OR min(value.value) < max(value.value)") \
     X(EVER_WRONG, "SELECT 1" TT__TRIALS_OF_CONFIG " WHERE template.kernel = ?1 AND template.hash = ?2" \
         " AND config.text = ?3 AND trial.status = 3 LIMIT 1") \
     X(FINALS_RUNS, "SELECT count(DISTINCT trial.run_id) FROM trial JOIN run ON run.id = trial.run_id" \

@@ -269,8 +269,10 @@ static bool take_config(tt__tuning_rule *r, const char **at) {
 }
 
 static tt_status take_variant(tt__tuning_rule *r, const char **at, bool *ok) {
+    if (!r->n_configs || r->n_points)
+        return TT_OK;
     tt__rule_config *c = &r->configs[r->n_configs - 1];
-    if (!r->n_configs || r->n_points || c->n_variants == TT__RULE_VARIANTS_MAX)
+    if (c->n_variants == TT__RULE_VARIANTS_MAX)
         return TT_OK;
     TT_TRY(TT__GROW(c->variants, c->n_variants));
     *ok = take_rest(at, c->variants[c->n_variants], sizeof *c->variants);

@@ -276,8 +276,8 @@ static bool is_same(const query *q, tt__problem p) {
 }
 
 /* May the kernel of a user serve other sizes than those it was measured for? Only if it passed with another
- * value of each number that differs: many kernels are right for round sizes only. */
-static tt_status is_covered(const query *q, const tt__winner *w, const tt__candidate *c, bool *yes) {
+ * value of each number that differs from `of`: many kernels are right for round sizes only. */
+static tt_status is_covered(const query *q, const tt__problem *of, const tt__candidate *c, bool *yes) {
     tt_status damaged = TT_OK;
     *yes = !tt__problem_is_users(q->problem) || q->problem->unverified;
     for (tt__layer layer = 0; layer < TT__LAYER_SHIPPED && !*yes; layer++) {
@@ -285,8 +285,7 @@ static tt_status is_covered(const query *q, const tt__winner *w, const tt__candi
         if (!store)
             continue;
         pthread_mutex_lock(&q->ctx->lock);
-        tt_status status =
-            tt__store_covers(store, w->kernel, c->t->hash, c->config, &w->problem, q->problem, yes);
+        tt_status status = tt__store_covers(store, c->t->kernel, c->t->hash, c->config, of, q->problem, yes);
         pthread_mutex_unlock(&q->ctx->lock);
         if (status != TT_OK && status != TT_E_DB)
             return status;
@@ -319,7 +318,7 @@ static tt_status try_near(query *q, bool anything, bool same, bool *done) {
             continue;
         TT_TRY(legal(q, &w, false, &candidate, &found));
         if (found)
-            TT_TRY(is_covered(q, &w, &candidate, &found));
+            TT_TRY(is_covered(q, &w.problem, &candidate, &found));
         if (!found)
             continue;
         const tt_match match = anything        ? TT_MATCH_DEFAULT
@@ -567,21 +566,10 @@ static tt_status check_default(const query *q) {
 
 /* ---- A rule -------------------------------------------------------------------------------------------- */
 
-/* A problem that the choice was measured for. */
-static void measured_problem(tt__problem *out, const query *q, const tt__tuning_rule *r, int choice) {
-    size_t at = 0;
-    while (at + 1 < r->n_points && isnan(r->points[at].losses[choice]))
-        at++;
-    *out = *q->problem;
-    for (int i = 0; i < r->n_axes; i++)
-        if (tt__problem_setting(out, r->axes[i].name))
-            tt__problem_set(out, r->axes[i].name, r->points[at].values[i]);
-}
-
 /* A configuration of the rule's choice. */
 static tt_status try_variant(query *q, const tt__tuning_rule *r, int choice, const char *config, int place,
                              tt__candidate *out, bool *yes) {
-    tt__winner w; /* of which a configuration is known, and for a user's kernel the problem */
+    tt__winner w; /* of which only a configuration is known */
     const tt__rule_config *c = &r->configs[choice - 1];
     const tt__prepared *ready = prepare(q, r, place, c->kernel, c->hash, config);
     tt__trial trial;
@@ -597,11 +585,7 @@ static tt_status try_variant(query *q, const tt__tuning_rule *r, int choice, con
     tt__copy(w.hash, sizeof w.hash, c->hash);
     tt__copy(w.config, sizeof w.config, config);
     TT_TRY(legal(q, &w, false, out, yes));
-    if (*yes && tt__problem_is_users(q->problem)) {
-        measured_problem(&w.problem, q, r, choice);
-        TT_TRY(is_covered(q, &w, out, yes));
-    }
-    return TT_OK;
+    return *yes ? is_covered(q, NULL, out, yes) : TT_OK;
 }
 
 /* The rule's choice, which may be the default. */

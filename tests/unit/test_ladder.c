@@ -340,6 +340,7 @@ static void crown(const char *path, const tt_kernel *kernel, const char *values,
     assert_ok(tt__store_config(s, "scale", "scale", kernel->t->hash, config, &config_id));
     assert_ok(tt__store_run_begin(s, gpu_id, &env, "measured", &run));
     assert_ok(tt__store_winner_put(s, run, problem, config_id, &w));
+    assert_ok(tt__store_trial_put(s, run, problem, config_id, TT__STAGE_SCREEN, &(tt__trial){0}));
     assert_ok(tt__operation_problem(&p, kernel->t->operation, "scale", "n=7"));
     assert_ok(tt__store_problem(s, &p, &problem));
     if (covers)
@@ -499,17 +500,14 @@ static void a_winner_serves_sizes_that_it_covers(void **state) {
     tt_close(&in);
 }
 
-/* A rule of that file, which likes X=7, that no size can use, so X=2 for all sizes, and knows it for n=4096
- * alone. */
-static void add_rule(const char *path, const tt_kernel *kernel) {
+/* A rule of that file for all sizes, with these configurations and losses. */
+static void add_rule(const char *path, const tt_kernel *kernel, const char *configs, const char *points) {
     tt__store *s = must_open(path);
     tt__tuning_rule *rule;
     tt__str text = {0};
     int64_t gpu_id;
-    tt__str_addf(&text,
-                 "rule 1 scale text %s\nfor \naxis n 1\nconfig scale %s X=7\nelse X=2\n"
-                 "at 0 6000: 500 -\nat 0 4096: 500 0\n",
-                 kernel->t->hash, kernel->t->hash);
+    tt__str_addf(&text, "rule 1 scale text %s\nfor \naxis n 1\nconfig scale %s %s%s", kernel->t->hash,
+                 kernel->t->hash, configs, points);
     assert_ok(tt__rule_read(&rule, tt__str_text(&text)));
     assert_ok(tt__store_gpu(s, &h800, &gpu_id));
     assert_ok(tt__store_rule_put(s, gpu_id, rule, 1));
@@ -518,7 +516,7 @@ static void add_rule(const char *path, const tt_kernel *kernel) {
     tt__store_close(&s);
 }
 
-/* So does the choice of a rule. */
+/* So does the choice of a rule. It likes X=7, that no size can use, so X=2, and knows it for n=4096 alone. */
 static void a_rule_chooses_what_is_covered(void **state) {
     (void)state;
     const char *user = in_dir("user.db");
@@ -526,7 +524,7 @@ static void a_rule_chooses_what_is_covered(void **state) {
     tt_kernel *kernel = scale_file(in, "the one");
     for (int covers = 0; covers < 2; covers++) {
         crown(user, kernel, "n=4096", "X=2", covers);
-        add_rule(user, kernel);
+        add_rule(user, kernel, "X=7\nelse X=2\n", "at 0 6000: 500 -\nat 0 4096: 500 0\n");
         tt_ctx *ctx = ctx_of(user, h800.name);
         tt_kernel *mine = scale_file(ctx, "the one");
         tt_choice c = best_of(ctx, mine, "n=6000");
@@ -534,6 +532,25 @@ static void a_rule_chooses_what_is_covered(void **state) {
         tt_kernel_close(&mine);
         tt_close(&ctx);
     }
+    tt_kernel_close(&kernel);
+    tt_close(&in);
+}
+
+/* What a rule knows of a problem may be a variant's loss. So that the choice passed there is not known. */
+static void a_variant_covers_for_itself_only(void **state) {
+    (void)state;
+    const char *user = in_dir("user.db");
+    tt_ctx *in = ctx_of(":memory:", NULL);
+    tt_kernel *kernel = scale_file(in, "the one");
+    crown(user, kernel, "n=5000", "X=2", false);
+    crown(user, kernel, "n=4096", "X=3", false);
+    add_rule(user, kernel, "X=3\nelse X=2\n", "at 0 5000: 500 0\nat 0 4096: 500 0\n");
+    tt_ctx *ctx = ctx_of(user, h800.name);
+    tt_kernel *mine = scale_file(ctx, "the one");
+    tt_choice c = best_of(ctx, mine, "n=6000");
+    expect_answer(&c, TT_MATCH_RULE, "X=1");
+    tt_kernel_close(&mine);
+    tt_close(&ctx);
     tt_kernel_close(&kernel);
     tt_close(&in);
 }
@@ -642,6 +659,7 @@ int main(void) {
         TEST(a_default_that_failed_is_no_answer),
         TEST(a_winner_serves_sizes_that_it_covers),
         TEST(a_rule_chooses_what_is_covered),
+        TEST(a_variant_covers_for_itself_only),
         TEST(a_default_of_another_problem_failed),
         TEST(any_problem_has_a_legal_answer),
     };
