@@ -96,6 +96,38 @@ assert "2 problems are left to a rule, which is as good: 9.1% of the launched ti
 done = run("--collected", "asked.jsonl", "--max-trials", 2, "--db", "rule/store.db", "--json", "--force")
 assert "305x96" in [one["problem"] for one in json.loads(done.stdout)["results"]], done.stdout
 
+# What stands for a rule's choice where that is not legal, and failed there in the search, is not tried again.
+pathlib.Path("off.cu").write_text("""//@ kernel off
+//@ problem n 1024
+//@ buffer y f32 n out
+//@ param A 0 1
+//@ param W 1 2
+//@ where A = 0 OR n % 2 = 0
+//@ where A = 1 OR W = 1 OR n % 2 = 1
+//@ block 32
+//@ grid iif(W = 1, 64, 1) * ceil_div(n, 32)
+//@ args y, i64 n
+//@ default A=0 W=1
+//@ reference one
+//@ block 32
+//@ grid ceil_div(n, 32)
+//@ args y, i64 n
+extern "C" __global__ void off(float *y, long long n) {
+    const long long i = blockIdx.x * 32ll + threadIdx.x;
+    if (i < n)
+        y[i] = W == 2 && A == 0 ? 2 : 1;
+}
+extern "C" __global__ void one(float *y, long long n) {
+    const long long i = blockIdx.x * 32ll + threadIdx.x;
+    if (i < n)
+        y[i] = 1;
+}
+""", encoding="utf-8")
+os.mkdir("off", 0o700)
+problems = [word for n in (1024, 2048, 4096, 1025) for word in ("--problem", f"n={n}")]
+said = run("--kernel", "off.cu", *problems, "--configs", 2, "--db", "off/store.db").stderr
+assert "1 rule for other problems" in said and "wrong_result" in said and "more trials" not in said, said
+
 # A budget is for many (tests/unit/test_run_loop.c: how they share it). A store of --db need not be there yet.
 os.mkdir("new", 0o700)
 

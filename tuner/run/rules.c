@@ -691,8 +691,11 @@ enum { CONTENDERS_MAX = 32 };
 
 typedef struct contenders {
     size_t n;
-    tt__rule_config items[CONTENDERS_MAX + 1]; /* the last one is the default of the problem at hand */
-    bool tried[CONTENDERS_MAX + 1];            /* for that problem */
+    tt__rule_config items[CONTENDERS_MAX];
+    /* What is legal for the problem at hand: of each, it or its first variant; then the default. Without a
+     * template: nothing. */
+    tt__candidate legal[CONTENDERS_MAX + 1];
+    bool tried[CONTENDERS_MAX + 1];
 } contenders;
 
 static void add_contender(contenders *c, const tt__rule_config *config) {
@@ -724,35 +727,6 @@ static tt_status find_contenders(contenders *c, const tt__evidence *e, size_t at
     return TT_OK;
 }
 
-/* Also if it failed. */
-static tt_status note_tried(void *user, const tt__trial_row *row) {
-    contenders *c = user;
-    for (size_t i = 0; i <= c->n; i++)
-        c->tried[i] |=
-            is_config(&c->items[i], row->kernel, row->config) && strcmp(c->items[i].hash, row->hash) == 0;
-    return TT_OK;
-}
-
-static tt_status find_tried(const tt__session *s, const group *g, const known *k, int64_t problem_id,
-                            contenders *c) {
-    tt__candidate normal;
-    tt__rule_config *last = &c->items[c->n];
-    *last = (tt__rule_config){0};
-    memset(c->tried, 0, sizeof c->tried);
-    for (size_t i = 0; i < c->n; i++) { /* a problem may have trials of an older text only */
-        const tt__template *t = tt__template_set_find(s->templates, c->items[i].kernel);
-        if (t && *t->hash)
-            tt__copy(c->items[i].hash, sizeof c->items[i].hash, t->hash);
-    }
-    TT_TRY(tt__ladder_default(&normal, s->templates, g->op, &s->gpu, &k->problem));
-    if (normal.t) {
-        tt__copy(last->kernel, sizeof last->kernel, normal.t->kernel);
-        tt__copy(last->hash, sizeof last->hash, normal.t->hash);
-        tt__copy(last->config, sizeof last->config, normal.config);
-    }
-    return tt__store_trials(s->store, s->gpu_id, &s->env, problem_id, TT__STAGE_SCREEN, note_tried, c);
-}
-
 static bool resolve(tt__candidate *out, const tt__session *s, const known *k, const char *kernel,
                     const char *config) {
     const tt__template *t = *kernel ? tt__template_set_find(s->templates, kernel) : NULL;
@@ -760,17 +734,40 @@ static bool resolve(tt__candidate *out, const tt__session *s, const known *k, co
            tt__space_resolve(out, t, &s->gpu, &k->problem, config) == TT_OK;
 }
 
-/* Where it is not legal, the first legal variant, unless that is known already. */
-static bool resolve_new(tt__candidate *out, const tt__session *s, const tt__evidence *e, const known *k,
-                        const tt__rule_config *c) {
+/* Where it is not legal, the first legal variant. */
+static bool resolve_variant(tt__candidate *out, const tt__session *s, const tt__evidence *e, const known *k,
+                            const tt__rule_config *c) {
     char texts[TT__RULE_VARIANTS_MAX][TT__CONFIG_MAX];
     if (resolve(out, s, k, c->kernel, c->config))
         return true;
     const int n = variants_of(texts, e, c);
     for (int v = 0; v < n; v++)
         if (resolve(out, s, k, c->kernel, texts[v]))
-            return isnan(time_of(e, k, c->kernel, out->config));
+            return true;
     return false;
+}
+
+/* Also if it failed. */
+static tt_status note_tried(void *user, const tt__trial_row *row) {
+    contenders *c = user;
+    for (size_t i = 0; i <= c->n; i++) {
+        const tt__candidate *l = &c->legal[i];
+        c->tried[i] |= l->t && strcmp(l->t->kernel, row->kernel) == 0 &&
+                       strcmp(l->config, row->config) == 0 && strcmp(l->t->hash, row->hash) == 0;
+    }
+    return TT_OK;
+}
+
+/* A problem may have trials of an older text only. */
+static tt_status find_tried(const tt__session *s, const tt__evidence *e, const group *g, const known *k,
+                            int64_t problem_id, contenders *c) {
+    tt__candidate *normal = &c->legal[c->n];
+    memset(c->tried, 0, sizeof c->tried);
+    for (size_t i = 0; i < c->n; i++)
+        if (!resolve_variant(&c->legal[i], s, e, k, &c->items[i]))
+            c->legal[i].t = NULL;
+    TT_TRY(tt__ladder_default(normal, s->templates, g->op, &s->gpu, &k->problem));
+    return tt__store_trials(s->store, s->gpu_id, &s->env, problem_id, TT__STAGE_SCREEN, note_tried, c);
 }
 
 /* Two configurations may have the same variant. */
@@ -785,7 +782,7 @@ static bool is_listed(const tt__candidate *list, size_t last) {
 static tt_status try_contenders(tt__session *s, const tt__evidence *e, const group *g, const known *k,
                                 contenders *c, size_t *n_tried) {
     enum { KNOWN = 1, TRIES_MAX = KNOWN + CONTENDERS_MAX + 1 };
-    tt__candidate *tries = calloc(TRIES_MAX, sizeof *tries), normal;
+    tt__candidate *tries = calloc(TRIES_MAX, sizeof *tries);
     tt__trial *trials = calloc(TRIES_MAX, sizeof *trials);
     const tt__rule_config *best = fastest_of(e, k);
     double default_weight = 1;
@@ -795,13 +792,14 @@ static tt_status try_contenders(tt__session *s, const tt__evidence *e, const gro
     if (status == TT_OK)
         status = tt__store_problem(s->store, &k->problem, &problem_id);
     if (status == TT_OK)
-        status = find_tried(s, g, k, problem_id, c);
-    for (size_t i = 0; i <= c->n && status == TT_OK; i++)
-        n += !c->tried[i] && resolve_new(&tries[n], s, e, k, &c->items[i]) &&
-             !is_listed(&tries[KNOWN], n - KNOWN);
+        status = find_tried(s, e, g, k, problem_id, c);
+    for (size_t i = 0; i <= c->n && status == TT_OK; i++) {
+        tries[n] = c->legal[i];
+        n += tries[n].t && !c->tried[i] && !is_listed(&tries[KNOWN], n - KNOWN);
+    }
     if (status == TT_OK && n > KNOWN && resolve(&tries[0], s, k, best->kernel, best->config)) {
-        if (resolve(&normal, s, k, c->items[c->n].kernel, c->items[c->n].config))
-            default_weight = normal.weight;
+        if (c->legal[c->n].t)
+            default_weight = c->legal[c->n].weight;
         status = tt__neighbour_try(s, &k->problem, tries, n, s->end_s, trials);
         for (size_t i = KNOWN; i < n && status == TT_OK; i++) {
             if (trials[i].status == TT__TRIAL_SKIPPED)
