@@ -23,15 +23,16 @@
 #include "base/str.h"
 
 /* Chosen by leaving shapes out of the recordings of an H200 (`tune rules`). */
-static const double per_doubling = 0.4, per_factor_2 = 0.3; /* of a number, beside its weight */
-static const int factors_2 = 7;                             /* 128 bytes are a line */
+static const float per_doubling = 0.4f, per_factor_2 = 0.3f; /* of a number, beside its weight */
+static const int factors_2 = 7;                              /* 128 bytes are a line */
 /* What is expected without evidence, which counts as much as a point at distance 4. It prefers the default.
  */
 static const double unknown_loss = 0.3, unknown_default_loss = 0.1, unknown_weight = 0.02;
 static const double least_gain = 0.01; /* over the default */
 
 static const double thousandths = 1000;
-enum { LOSS_MAX = 20000, ROW = TT__RULE_CHOICES_MAX + 1 };
+enum { LOSS_MAX = 20000, ROW = 12 };
+_Static_assert((int)ROW >= (int)TT__RULE_CHOICES_MAX, "a row has all losses");
 
 /* ---- Choosing ------------------------------------------------------------------------------------------ */
 
@@ -65,14 +66,14 @@ static float factors_of(int64_t value, int elem_size) {
 }
 
 /* Columns of all points: the logarithm of the bytes, then for each axis that of its number and the factors of
- * 2 in its bytes. Rows follow them: a point's losses, and a bit for each that is unknown. */
+ * 2 in its bytes. Rows follow them: a point's losses, and 1 for each that is known. Vectors fill a row. */
 tt_status tt__rule_finish(tt__tuning_rule *r) {
     const size_t n = r->n_points, n_columns = 1 + 2 * (size_t)r->n_axes;
     const int elem_size = tt__problem_elem_size(&r->group);
     free(r->table);
-    r->table = malloc(n * (n_columns + ROW) * sizeof *r->table);
+    r->table = calloc(n * (n_columns + 2 * ROW), sizeof *r->table);
     if (!r->table)
-        return tt__fail_memory(n * (n_columns + ROW) * sizeof *r->table);
+        return tt__fail_memory(n * (n_columns + 2 * ROW) * sizeof *r->table);
     for (size_t i = 0; i < n; i++) {
         const tt__rule_point *p = &r->points[i];
         float *at = r->table + i;
@@ -81,39 +82,36 @@ tt_status tt__rule_finish(tt__tuning_rule *r) {
             *(at += n) = (float)tt__number_log(p->values[k]);
             *(at += n) = factors_of(p->values[k], elem_size);
         }
-        float *row = r->table + n * n_columns + i * ROW;
-        unsigned unknown = 0;
+        float *row = r->table + n * n_columns + i * 2 * ROW;
         for (int c = 0; c < TT__RULE_CHOICES_MAX; c++) {
             row[c] = isnan(p->losses[c]) ? 0 : p->losses[c];
-            unknown |= isnan(p->losses[c]) ? 1u << c : 0;
+            row[ROW + c] = !isnan(p->losses[c]);
         }
-        row[TT__RULE_CHOICES_MAX] = (float)unknown;
     }
     return TT_OK;
 }
 
-void tt__rule_weights(double weights[TT__RULE_POINTS_MAX], const tt__tuning_rule *r,
+void tt__rule_weights(float weights[TT__RULE_POINTS_MAX], const tt__tuning_rule *r,
                       const tt__rule_point *asked) {
     const size_t n = r->n_points;
     const int elem_size = tt__problem_elem_size(&r->group);
     const float bytes_log = log_of_bytes(asked->moved_bytes), *column = r->table;
-    double per[TT__RULE_POINTS_MAX]; /* doubling */
+    float per[TT__RULE_POINTS_MAX]; /* doubling */
     for (size_t i = 0; i < n; i++) {
         const bool bytes = bytes_log >= 0 && column[i] >= 0;
-        weights[i] = bytes ? fabs((double)(bytes_log - column[i])) : 0;
+        weights[i] = bytes ? fabsf(bytes_log - column[i]) : 0;
         per[i] = bytes ? per_doubling : 1;
     }
     for (int k = 0; k < r->n_axes; k++) {
         const float log = (float)tt__number_log(asked->values[k]),
-                    factors = factors_of(asked->values[k], elem_size);
-        const double weight = r->axes[k].weight;
+                    factors = factors_of(asked->values[k], elem_size), weight = (float)r->axes[k].weight;
         const float *const logs = column += n, *const all_factors = column += n;
         for (size_t i = 0; i < n; i++)
-            weights[i] += weight * (per[i] * fabs((double)(log - logs[i])) +
-                                    per_factor_2 * fabs((double)(factors - all_factors[i])));
+            weights[i] +=
+                weight * (per[i] * fabsf(log - logs[i]) + per_factor_2 * fabsf(factors - all_factors[i]));
     }
     for (size_t i = 0; i < n; i++)
-        weights[i] = (double)expf((float)-weights[i]);
+        weights[i] = expf(-weights[i]);
 }
 
 double tt__rule_expected(int choice, double sum, double weights) {
@@ -123,20 +121,16 @@ double tt__rule_expected(int choice, double sum, double weights) {
 
 /* Of the default and each configuration. */
 static void expect(double losses[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p) {
-    double sums[ROW] = {0}, known[ROW] = {0}, weights[TT__RULE_POINTS_MAX];
+    float sums[2 * ROW] = {0}, weights[TT__RULE_POINTS_MAX];
     const float *row = r->table + r->n_points * (1 + 2 * (size_t)r->n_axes);
     tt__rule_point asked;
     tt__rule_point_of(&asked, r, p);
     tt__rule_weights(weights, r, &asked);
-    for (size_t i = 0; i < r->n_points; i++, row += ROW) {
-        const unsigned unknown = (unsigned)row[TT__RULE_CHOICES_MAX];
-        for (int k = 0; k < ROW; k++)
-            sums[k] += weights[i] * (double)row[k];
-        for (int k = 0; k < ROW; k++)
-            known[k] += unknown && unknown >> k & 1 ? 0 : weights[i];
-    }
+    for (size_t i = 0; i < r->n_points; i++, row += 2 * ROW)
+        for (size_t k = 0; k < TT__COUNT(sums); k++)
+            sums[k] += weights[i] * row[k];
     for (int c = 0; c <= r->n_configs; c++)
-        losses[c] = tt__rule_expected(c, sums[c], known[c]);
+        losses[c] = tt__rule_expected(c, (double)sums[c], (double)sums[ROW + c]);
 }
 
 double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice) {

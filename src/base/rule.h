@@ -80,7 +80,7 @@ double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice)
 tt_status tt__rule_finish(tt__tuning_rule *r);
 /* The weight of each point for a problem; and the loss to expect of a choice from the sum of its points'
  * weights times losses, and the sum of these weights. */
-void tt__rule_weights(double weights[TT__RULE_POINTS_MAX], const tt__tuning_rule *r,
+void tt__rule_weights(float weights[TT__RULE_POINTS_MAX], const tt__tuning_rule *r,
                       const tt__rule_point *asked);
 double tt__rule_expected(int choice, double sum, double weights);
 /* The problem as a point without losses. */

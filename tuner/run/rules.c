@@ -408,11 +408,11 @@ static tt_status measure_group(tt__evidence *e, group *g) {
     g->all->n_points = g->n;
     TT_GOTO(tt__rule_finish(g->all));
     for (size_t i = 0; i < g->n; i++) {
-        double weights[TT__RULE_POINTS_MAX];
+        float weights[TT__RULE_POINTS_MAX];
         tt__rule_weights(weights, g->all, &g->all->points[i]);
         for (size_t j = 0; j < g->n; j++) {
-            g->weights[i * g->n + j] = (float)weights[j];
-            weigh(g->sums + 2 * i * width, g->sums + (2 * i + 1) * width, g, (double)(float)weights[j], j);
+            g->weights[i * g->n + j] = weights[j];
+            weigh(g->sums + 2 * i * width, g->sums + (2 * i + 1) * width, g, (double)weights[j], j);
         }
     }
 out:
