@@ -4,6 +4,7 @@
 #include "kernel/space/workload.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,19 +233,22 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
                               const tt__problem *p, const char *config) {
     const tt__operation *operation = t->operation;
     tt__facts facts;
-    *out = (tt__workload){.n = (int)operation->n_operands,
-                          .align = tt__problem_align(p),
-                          .warm = p->warm,
-                          .in_graph = p->in_graph,
-                          .moves = operation->moves,
-                          .has_reference = operation->asides[TT__REFERENCE].n,
-                          .per_config = operation->per_config && !is_adopted(t),
-                          .has_verify = operation->asides[TT__VERIFY].n,
-                          .verify_apart = operation->asides[TT__VERIFY].n && is_adopted(t),
-                          .reference = operation->asides[TT__REFERENCE].symbols,
-                          .verify = operation->asides[TT__VERIFY].symbols,
-                          .data = operation->asides[TT__DATA].symbols,
-                          .limit = operation->limit};
+    memset(out, 0, offsetof(tt__workload, arrays)); /* of 80 KB most are arrays that there are not */
+    memset(out->arrays, 0, operation->n_operands * sizeof *out->arrays);
+    memset(&out->align, 0, sizeof *out - offsetof(tt__workload, align));
+    out->n = (int)operation->n_operands;
+    out->align = tt__problem_align(p);
+    out->warm = p->warm;
+    out->in_graph = p->in_graph;
+    out->moves = operation->moves;
+    out->has_reference = operation->asides[TT__REFERENCE].n;
+    out->per_config = operation->per_config && !is_adopted(t);
+    out->has_verify = operation->asides[TT__VERIFY].n;
+    out->verify_apart = operation->asides[TT__VERIFY].n && is_adopted(t);
+    out->reference = operation->asides[TT__REFERENCE].symbols;
+    out->verify = operation->asides[TT__VERIFY].symbols;
+    out->data = operation->asides[TT__DATA].symbols;
+    out->limit = operation->limit;
     TT_TRY(tt__facts_of(&facts, operation, gpu, p));
     out->offset = tt__facts_offset(&facts);
     return set_arrays(out, operation, &facts, config);
@@ -253,6 +257,7 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
 tt_status tt__workload_try(tt__workload *out, const tt__template *t, const tt__gpu *gpu,
                            const tt__problem *p) {
     const tt__operation *operation = t->operation;
+    memset(out, 0, sizeof *out);
     TT_TRY(tt__workload_arrays(out, t, gpu, p, NULL));
     TT_TRY(check_swaps(out, t));
     set_copy(out, p);
