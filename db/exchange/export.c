@@ -309,10 +309,13 @@ static void write_head(export *x) {
 }
 
 static tt_status write_rule(void *user, int64_t gpu_id, const char *text, int64_t unix_ms) {
+    tt__tuning_rule *rule;
     export *x = user;
     tt__json j = {.out = x->out};
     (void)gpu_id;
     (void)unix_ms;
+    TT_TRY(tt__rule_read(&rule, text)); /* an import would refuse a damaged one, and all with it */
+    tt__rule_free(&rule);
     tt__str_add(x->out, x->n_rows++ ? ",\n" : ",\n\"rules\":[\n");
     tt__json_string(&j, NULL, text);
     return TT_OK;

@@ -416,7 +416,7 @@ static void count_finding(void *user, const char *finding) {
     *n += strstr(finding, "rule 1: a rule's line 1") != NULL;
 }
 
-/* It is left out of look-ups, and the check finds it. */
+/* It is left out of look-ups, the check finds it, and an export does not pass it on. */
 static void a_damaged_one_is_found(void **state) {
     (void)state;
     tt__store *s = store_with_rule("a.db", 100);
@@ -425,6 +425,7 @@ static void a_damaged_one_is_found(void **state) {
     tt_ctx *ctx;
     tt_choice choice = TT_INIT(tt_choice);
     tt_problem p = TT_INIT(tt_problem);
+    tt__str json = {0};
     int n = 0;
     tt__store_close(&s);
     const char *path = in_dir("a.db");
@@ -432,6 +433,8 @@ static void a_damaged_one_is_found(void **state) {
     s = must_open(path);
     assert_ok(tt__store_check(s, count_finding, &n, &checked));
     assert_int_equal(n, 1);
+    assert_fails(tt__recording_export(s, 1, NULL, "", &json), TT_E_INVALID, "a rule's line 1");
+    tt__str_free(&json);
     tt__store_close(&s);
     opts.db_path = path;
     opts.gpu = h100.name;
