@@ -110,18 +110,19 @@ static void bad_text_is_refused(void **state) {
 /* A gain of less than 1 % may be none. */
 static void a_small_gain_is_left(void **state) {
     (void)state;
-    tt__tuning_rule *r = must_read(HEAD "at 1000000 352 355: 8 0 90\nat 1000000 3520 3550: 300 0 90\n");
-    int order[TT__RULE_CHOICES_MAX];
-    tt__problem p = square(353);
-    p.warm = true;
-    tt__rule_order(order, r, &p);
-    assert_int_equal(order[0], TT__RULE_DEFAULT);
-    assert_int_equal(order[1], 1);
-    p = square(3530);
-    p.warm = true;
-    tt__rule_order(order, r, &p);
-    assert_int_equal(order[0], 1);
-    tt__rule_free(&r);
+    for (int gain = 8; gain <= 30; gain += 22) { /* thousandths */
+        tt__str in = {0};
+        int order[TT__RULE_CHOICES_MAX];
+        tt__problem p = square(353);
+        p.warm = true;
+        tt__str_addf(&in, HEAD "at %.0f 353 353: %d 0 90\n", p.moved_bytes, gain);
+        tt__tuning_rule *r = must_read(tt__str_text(&in));
+        tt__rule_order(order, r, &p);
+        assert_int_equal(order[0], gain == 8 ? TT__RULE_DEFAULT : 1);
+        assert_int_equal(order[1], gain == 8 ? 1 : TT__RULE_DEFAULT);
+        tt__rule_free(&r);
+        tt__str_free(&in);
+    }
 }
 
 static void near_problems_decide(void **state) {

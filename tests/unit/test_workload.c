@@ -297,6 +297,26 @@ static void refuses_to_make_data_that_does_not_fit(void **state) {
     }
 }
 
+/* Whatever was in the memory before. */
+static void arrays_are_whole(void **state) {
+    (void)state;
+    tt__template *t = parsed(6, "//@ buffer    x f32 n in uniform 0 1");
+    tt__problem p;
+    tt__workload *clean = calloc(1, sizeof *clean), *used = malloc(sizeof *used);
+    assert_non_null(clean);
+    assert_non_null(used);
+    memset(used, 0xa5, sizeof *used);
+    assert_int_equal(read_problem(&p, t, "n=256"), TT_OK);
+    assert_int_equal(tt__workload_arrays(clean, t, &gpu, &p, NULL), TT_OK);
+    assert_int_equal(tt__workload_arrays(used, t, &gpu, &p, NULL), TT_OK);
+    assert_true(clean->n > 0);
+    assert_memory_equal(used->arrays, clean->arrays, (size_t)clean->n * sizeof *clean->arrays);
+    assert_memory_equal(&used->align, &clean->align, sizeof *used - offsetof(tt__workload, align));
+    free(clean);
+    free(used);
+    tt__template_free(&t);
+}
+
 /* ---- Metrics ------------------------------------------------------------------------------------------- */
 
 static void computes_metrics(void **state) {
@@ -353,6 +373,7 @@ int main(void) {
         cmocka_unit_test(copies_only_what_is_there),
         cmocka_unit_test(reads_bounds_of_data),
         cmocka_unit_test(refuses_to_make_data_that_does_not_fit),
+        cmocka_unit_test(arrays_are_whole),
         cmocka_unit_test(computes_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
