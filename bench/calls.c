@@ -4,6 +4,7 @@
  * thread at the same time, and each is compared with the raw launch of its round.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -140,6 +141,35 @@ static void *run(void *arg) {
     return NULL;
 }
 
+/* ---- Threads that ask for new shapes ------------------------------------------------------------------- */
+
+typedef struct asking {
+    worker w;
+    pthread_t id;
+    const atomic_bool *stop;
+    int64_t first, step;
+    int asked;
+} asking;
+
+static void *ask(void *arg) {
+    asking *a = arg;
+    const struct timespec pause = {.tv_nsec = 1000000};
+    tt_problem problem = a->w.d->problem;
+    const int64_t size = problem.rows;
+    a->w.d->cu->cuCtxSetCurrent(a->w.d->context);
+    for (int64_t k = a->first; a->w.status == TT_OK && !atomic_load(a->stop); k += a->step) {
+        problem.rows = 1 + k * 40503 / size % size;
+        problem.cols = 1 + k * 40503 % size;
+        a->w.status = tt_transpose(a->w.d->ctx, &problem, a->w.dst, a->w.src, a->w.stream);
+        if (a->w.status == TT_OK)
+            a->w.status = tt__cu_check(a->w.d->cu->cuStreamSynchronize(a->w.stream), "cuStreamSynchronize");
+        tt__copy(a->w.error, sizeof a->w.error, tt_last_error());
+        a->asked++;
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
 /* ---- All of them --------------------------------------------------------------------------------------- */
 
 static tt_status open_worker(worker *w, dispatch *d) {
@@ -193,7 +223,7 @@ static tt_status summarise(const worker *workers, int threads, dispatch_cost *co
     return TT_OK;
 }
 
-static tt_status run_all(worker *workers, int threads) {
+static tt_status launch_all(worker *workers, int threads) {
     pthread_t ids[256];
     pthread_barrier_t together;
     int n = 0;
@@ -212,6 +242,34 @@ static tt_status run_all(worker *workers, int threads) {
     for (int i = 0; i < n && status == TT_OK; i++)
         if (workers[i].status != TT_OK)
             status = tt__fail(workers[i].status, "%s", workers[i].error);
+    return status;
+}
+
+/* With others that ask beside them. */
+static tt_status run_all(dispatch *d, worker *workers, int threads) {
+    asking others[ASKING_MAX] = {0};
+    atomic_bool stop = false;
+    int n = 0, wanted = threads > 1 ? d->options->asking : 0;
+    tt_status status = TT_OK;
+    for (; n < wanted && status == TT_OK; n++) {
+        others[n] = (asking){.w.d = d, .stop = &stop, .first = d->asked + n, .step = wanted};
+        status = open_worker(&others[n].w, d);
+        if (status == TT_OK && pthread_create(&others[n].id, NULL, ask, &others[n]) != 0) {
+            fprintf(stderr, "bench-dispatch: a thread that asks cannot be started\n");
+            exit(1);
+        }
+    }
+    if (status == TT_OK)
+        status = launch_all(workers, threads);
+    atomic_store(&stop, true);
+    for (int i = 0; i < n; i++) {
+        if (others[i].id)
+            pthread_join(others[i].id, NULL);
+        d->asked += others[i].asked;
+        if (status == TT_OK && others[i].w.status != TT_OK)
+            status = tt__fail(others[i].w.status, "%s", others[i].w.error);
+        close_worker(&others[i].w, d, true);
+    }
     return status;
 }
 
@@ -253,7 +311,7 @@ tt_status dispatch_calls(dispatch *d, int threads, bool empty, dispatch_cost cos
     if (empty)
         empty_driver(d, &kept);
     if (status == TT_OK)
-        status = run_all(workers, threads);
+        status = run_all(d, workers, threads);
     if (empty)
         restore_driver(d, &kept);
     if (status == TT_OK)

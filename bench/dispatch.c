@@ -2,8 +2,8 @@
  * bench-dispatch: the host's time for a launch, through the library and without it, and for the first launch
  * of a new process.
  *
- *   bench-dispatch [--db PATH] [--device N] [--size N] [--calls N] [--threads N] [--starts N] [--output FILE]
- * ...
+ *   bench-dispatch [--db PATH] [--device N] [--size N] [--calls N] [--threads N] [--asking N] [--starts N]
+ *                  [--output FILE] ...
  *
  * Without --db the problem is tuned in a store of its own, in the folder for temporary files, which is
  * removed.
@@ -94,6 +94,7 @@ static tt_status write_json(const dispatch *d, const results *r, const char *pat
     put_costs(&j, "many_threads", o->threads, r->many);
     put_costs(&j, "one_thread_empty_driver", 1, r->own_one);
     put_costs(&j, "many_threads_empty_driver", o->threads, r->own_many);
+    tt__json_int(&j, "asked_beside_many_threads", d->asked);
     put_start(&j, &r->start, o->starts);
     tt__json_close(&j, '}');
     tt_status status = tt__str_check(&text);
@@ -126,6 +127,8 @@ static void print_results(const dispatch *d, const results *r) {
     print_costs("the same", threads, r->many);
     print_costs("the library's own part: a driver that does nothing", 1, r->own_one);
     print_costs("the same", threads, r->own_many);
+    if (d->asked)
+        printf("\nbeside many threads, others asked for %d new shapes\n", d->asked);
     printf("\na new process, %s: %.2f ms to main, %.2f ms CUDA, %.2f ms tt_open, %.2f ms tt_plan_create, "
            "%.3f ms "
            "tt_plan_launch; NVRTC %s\n\n",
@@ -164,8 +167,8 @@ static tt_status measure(dispatch *d, results *r) {
 }
 
 static const char usage[] =
-    "usage: bench-dispatch [--db PATH] [--device N] [--size N] [--calls N] [--threads N] [--starts N]\n"
-    "                      [--tune-budget S] [--output FILE] [--commit TEXT] [--cublas FILE]\n"
+    "usage: bench-dispatch [--db PATH] [--device N] [--size N] [--calls N] [--threads N] [--asking N]\n"
+    "                      [--starts N] [--tune-budget S] [--output FILE] [--commit TEXT] [--cublas FILE]\n"
     "See bench/README.md.\n";
 
 /* -1: go on; else the exit status. */
@@ -177,6 +180,7 @@ static int parse(dispatch_options *o, const char **started, int argc, char **arg
                               {"size", BENCH_INT, &o->size},
                               {"calls", BENCH_INT, &o->calls},
                               {"threads", BENCH_INT, &o->threads},
+                              {"asking", BENCH_INT, &o->asking},
                               {"starts", BENCH_INT, &o->starts},
                               {"output", BENCH_TEXT, &o->output},
                               {"commit", BENCH_TEXT, &o->commit},
@@ -188,7 +192,8 @@ static int parse(dispatch_options *o, const char **started, int argc, char **arg
     if (done >= 0)
         return done;
     bool good = optind == argc && o->size > 0 && o->size <= 65536 && o->calls > 0 && o->threads > 0 &&
-                o->threads <= THREADS_MAX && o->starts > 0 && o->starts <= STARTS_MAX;
+                o->threads <= THREADS_MAX && o->asking >= 0 && o->asking <= ASKING_MAX && o->starts > 0 &&
+                o->starts <= STARTS_MAX;
     return good ? -1 : bench_args_wrong(usage);
 }
 

@@ -8,9 +8,12 @@
 #include "bench/peers.h"
 #include "dispatch/plan.h"
 
+enum { ASKING_MAX = 64 };
+
 typedef struct dispatch_options {
     const char *db, *output, *commit, *cublas;
     int device, threads, starts, size, calls;
+    int asking; /* more threads, which ask for new shapes beside many that launch */
     double tune_s;
 } dispatch_options;
 
@@ -22,6 +25,7 @@ typedef struct dispatch {
     const tt__driver *cu;
     tt__gpu gpu;
     CUcontext context;
+    int asked; /* new shapes, so far */
     char db[4096];
     char cublas[64]; /* its version, or why geam is left out */
 } dispatch;
@@ -49,7 +53,9 @@ typedef struct dispatch_cost {
 
 /* Times `calls` calls of each way in each of `threads` threads, in batches. The GPU finishes a batch before
  * the next one starts. With `empty`, the driver's launch and cuCtxGetId do nothing, so that only the
- * library's own time is left. Geam takes part with one thread and a real driver. */
+ * library's own time is left. Geam takes part with one thread and a real driver. With several threads,
+ * options->asking others transpose shapes that nobody has asked for, at most one in each millisecond, and
+ * d->asked counts them. */
 tt_status dispatch_calls(dispatch *d, int threads, bool empty, dispatch_cost costs[DISPATCH_WAYS]);
 
 /* ---- start.c: a new process ---------------------------------------------------------------------------- */
