@@ -163,7 +163,7 @@ def call_in_c(args):
     check(cuda.cuDevicePrimaryCtxRetain(C.byref(context), device), "cuDevicePrimaryCtxRetain")
     check(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent")
     check(cuda.cuDeviceGetName(name, 96, device), "cuDeviceGetName")
-    ctx = permute.opened(lib, args.db)
+    ctx, tt_best, tt_permute = permute.opened(lib, args.db), lib.tt_best, lib.tt_permute
     result = {"gpu": name.value.decode(), "kinds": {}}
     for kind, (elem_size, _) in KINDS.items():
         cases = shapes_of(kind, args)
@@ -177,16 +177,15 @@ def call_in_c(args):
             p = permute.Permutation(C.sizeof(permute.Permutation), len(dims), elem_size, (C.c_int64 * len(dims))(*dims),
                                     (C.c_int * len(axes))(*axes), None, 0, 0)
             problem = permute.Problem(size=C.sizeof(permute.Problem), permutation=C.pointer(p))
-            begin = time.perf_counter()
-            check(lib.tt_best(choice, ctx, C.byref(problem)), lambda: lib.tt_last_error().decode())
-            took = [time.perf_counter() - begin]
-            for _ in range(3):
+            asked, wanted, took = C.byref(problem), C.byref(p), []
+            for call, args_of_call in [(tt_best, (choice, ctx, asked))] + 3 * [(tt_permute, (ctx, wanted, to, of, None))]:
                 begin = time.perf_counter()
-                check(lib.tt_permute(ctx, C.byref(p), to, of, None), lambda: lib.tt_last_error().decode())
+                status = call(*args_of_call)
                 took.append((time.perf_counter() - begin) * 1e6)
+                check(status, lambda: lib.tt_last_error().decode())
                 check(cuda.cuCtxSynchronize(), "cuCtxSynchronize")
             if i:
-                best.append(took[0] * 1e6)
+                best.append(took[0])
                 extra.append(took[1] - min(took[2:]))
         for p in (of, to):
             check(cuda.cuMemFree_v2(p), "cuMemFree")

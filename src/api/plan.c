@@ -271,31 +271,32 @@ static tt_status make_plan(tt_ctx *ctx, const tt__problem *p, tt_plan **out) {
 /* Call under ctx->making. The plan may exist already: another thread made it, or the caller described the
  * same problem with other fields before. */
 static tt_status enter_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
-                            const tt__problem *p, tt_plan **out) {
-    if ((*out = tt__plan_cache_enter_any(&ctx->plans, asked, full)))
+                            const tt__problem *p, tt_plan **out, atomic_uint **inside) {
+    if ((*out = tt__plan_cache_enter_any(&ctx->plans, asked, full, inside)))
         return TT_OK;
     TT_TRY(make_plan(ctx, p, out));
     tt__module_pin((*out)->module); /* a graph that captured the plan may outlive it */
     tt__plan_cache_add(&ctx->plans, full, *out);
-    *out = tt__plan_cache_enter_any(&ctx->plans, asked, full);
+    *out = tt__plan_cache_enter_any(&ctx->plans, asked, full, inside);
     return TT_OK;
 }
 
 static bool has_plan(tt_ctx *ctx, const tt__plan_key *key) {
-    const bool yes = tt__plan_cache_enter(&ctx->plans, key);
+    atomic_uint *inside;
+    const bool yes = tt__plan_cache_enter(&ctx->plans, key, &inside);
     if (yes)
-        tt__plan_cache_leave();
+        tt__plan_cache_leave(inside);
     return yes;
 }
 
 /* Tunes the problem if the context says so, and makes its plan. Adds it under the key `full`, and under the
  * key as the caller wrote it, and enters as tt__plan_cache_enter. */
 static tt_status use_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
-                          const tt__problem *p, tt_plan **out) {
+                          const tt__problem *p, tt_plan **out, atomic_uint **inside) {
     if (!has_plan(ctx, full))
         tt__first_use(ctx, &ctx->templates, p);
     pthread_mutex_lock(&ctx->making);
-    tt_status status = enter_plan(ctx, asked, full, p, out);
+    tt_status status = enter_plan(ctx, asked, full, p, out, inside);
     pthread_mutex_unlock(&ctx->making);
     return status;
 }
@@ -303,7 +304,8 @@ static tt_status use_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan
 /* Kept out of line, so that a launch with a cached plan stays fast. */
 static __attribute__((noinline)) tt_status plan_of_matrix(tt_ctx *ctx, const tt_problem *problem,
                                                           const tt__plan_key *asked, int base_align,
-                                                          CUstream stream, tt_plan **out) {
+                                                          CUstream stream, tt_plan **out,
+                                                          atomic_uint **inside) {
     const tt__driver *cu;
     tt__plan_key full;
     tt__problem p;
@@ -314,7 +316,7 @@ static __attribute__((noinline)) tt_status plan_of_matrix(tt_ctx *ctx, const tt_
     tt__matrix_key(&full, &matrix, asked->words[TT__PLAN_KEY_CONTEXT], matrix.align);
     if (!has_plan(ctx, &full))
         TT_TRY(not_capturing(cu, &p, "tt_transpose", stream));
-    return use_plan(ctx, asked, &full, &p, out);
+    return use_plan(ctx, asked, &full, &p, out, inside);
 }
 
 /* A struct of another size, or a problem that is no matrix. */
@@ -343,12 +345,13 @@ tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, 
     TT_TRY(tt__driver_open(&cu));
     TT_TRY(tt__device_context_id(&context, cu));
     tt__matrix_key(&key, problem, context, base_align);
-    tt_plan *plan = tt__plan_cache_enter(&ctx->plans, &key);
+    atomic_uint *inside;
+    tt_plan *plan = tt__plan_cache_enter(&ctx->plans, &key, &inside);
     if (!plan)
-        TT_TRY(plan_of_matrix(ctx, problem, &key, base_align, stream, &plan));
+        TT_TRY(plan_of_matrix(ctx, problem, &key, base_align, stream, &plan, &inside));
     const tt_status status = plan->needs_scratch ? launch_with(plan, dst, src, problem->scratch, stream)
                                                  : tt_plan_launch(plan, dst, src, stream);
-    tt__plan_cache_leave();
+    tt__plan_cache_leave(inside);
     return status;
 }
 
@@ -387,13 +390,14 @@ static void permutation_key(tt__plan_key *key, const tt_permutation *p, unsigned
 /* Kept out of line, so that a launch with a cached plan stays fast. */
 static __attribute__((noinline)) tt_status plan_of_permutation(tt_ctx *ctx, const tt_permutation *p,
                                                                const tt__plan_key *key, int align,
-                                                               CUstream stream, tt_plan **out) {
+                                                               CUstream stream, tt_plan **out,
+                                                               atomic_uint **inside) {
     const tt__driver *cu;
     tt__problem problem;
     TT_TRY(tt__driver_open(&cu));
     TT_TRY(tt__permutation_problem(&problem, p, align));
     TT_TRY(not_capturing(cu, &problem, "tt_permute", stream));
-    return use_plan(ctx, key, key, &problem, out);
+    return use_plan(ctx, key, key, &problem, out, inside);
 }
 
 tt_status tt_permute(tt_ctx *ctx, const tt_permutation *permutation, CUdeviceptr dst, CUdeviceptr src,
@@ -416,10 +420,11 @@ tt_status tt_permute(tt_ctx *ctx, const tt_permutation *permutation, CUdeviceptr
     TT_TRY(tt__driver_open(&cu));
     TT_TRY(tt__device_context_id(&context, cu));
     permutation_key(&key, &p, context, align);
-    tt_plan *plan = tt__plan_cache_enter(&ctx->plans, &key);
+    atomic_uint *inside;
+    tt_plan *plan = tt__plan_cache_enter(&ctx->plans, &key, &inside);
     if (!plan)
-        TT_TRY(plan_of_permutation(ctx, &p, &key, align, stream, &plan));
+        TT_TRY(plan_of_permutation(ctx, &p, &key, align, stream, &plan, &inside));
     const tt_status status = tt_plan_launch(plan, dst, src, stream);
-    tt__plan_cache_leave();
+    tt__plan_cache_leave(inside);
     return status;
 }

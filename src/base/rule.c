@@ -32,6 +32,8 @@ static const double least_gain = 0.01; /* over the default */
 
 static const double thousandths = 1000;
 enum { LOSS_MAX = 20000, ROW = 12 };
+typedef float quad __attribute__((vector_size(16)));
+typedef int quad_bits __attribute__((vector_size(16)));
 _Static_assert((int)ROW >= (int)TT__RULE_CHOICES_MAX, "a row has all losses");
 
 /* ---- Choosing ------------------------------------------------------------------------------------------ */
@@ -66,14 +68,14 @@ static float factors_of(int64_t value, int elem_size) {
 }
 
 /* Columns of all points: the logarithm of the bytes, then for each axis that of its number and the factors of
- * 2 in its bytes. Rows follow them: a point's losses, and 1 for each that is known. Vectors fill a row. */
+ * 2 in its bytes. Rows follow them: a point's losses, -1 for one that is unknown. Vectors fill a row. */
 tt_status tt__rule_finish(tt__tuning_rule *r) {
     const size_t n = r->n_points, n_columns = 1 + 2 * (size_t)r->n_axes;
     const int elem_size = tt__problem_elem_size(&r->group);
     free(r->table);
-    r->table = calloc(n * (n_columns + 2 * ROW), sizeof *r->table);
+    r->table = calloc(n * (n_columns + ROW), sizeof *r->table);
     if (!r->table)
-        return tt__fail_memory(n * (n_columns + 2 * ROW) * sizeof *r->table);
+        return tt__fail_memory(n * (n_columns + ROW) * sizeof *r->table);
     for (size_t i = 0; i < n; i++) {
         const tt__rule_point *p = &r->points[i];
         float *at = r->table + i;
@@ -82,11 +84,9 @@ tt_status tt__rule_finish(tt__tuning_rule *r) {
             *(at += n) = (float)tt__number_log(p->values[k]);
             *(at += n) = factors_of(p->values[k], elem_size);
         }
-        float *row = r->table + n * n_columns + i * 2 * ROW;
-        for (int c = 0; c < TT__RULE_CHOICES_MAX; c++) {
-            row[c] = isnan(p->losses[c]) ? 0 : p->losses[c];
-            row[ROW + c] = !isnan(p->losses[c]);
-        }
+        float *row = r->table + n * n_columns + i * ROW;
+        for (int c = 0; c < TT__RULE_CHOICES_MAX; c++)
+            row[c] = isnan(p->losses[c]) ? -1 : p->losses[c];
     }
     return TT_OK;
 }
@@ -121,16 +121,22 @@ double tt__rule_expected(int choice, double sum, double weights) {
 
 /* Of the default and each configuration. */
 static void expect(double losses[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r, const tt__problem *p) {
-    float sums[2 * ROW] = {0}, weights[TT__RULE_POINTS_MAX];
+    float weights[TT__RULE_POINTS_MAX];
+    quad sums[ROW / 4] = {{0}}, known[ROW / 4] = {{0}};
     const float *row = r->table + r->n_points * (1 + 2 * (size_t)r->n_axes);
     tt__rule_point asked;
     tt__rule_point_of(&asked, r, p);
     tt__rule_weights(weights, r, &asked);
-    for (size_t i = 0; i < r->n_points; i++, row += 2 * ROW)
-        for (size_t k = 0; k < TT__COUNT(sums); k++)
-            sums[k] += weights[i] * row[k];
+    for (size_t i = 0; i < r->n_points; i++, row += ROW)
+        for (int v = 0; v < ROW / 4; v++) {
+            quad loss;
+            memcpy(&loss, row + 4 * v, sizeof loss);
+            const quad weight = (quad)((loss >= 0) & (quad_bits)((quad){0} + weights[i]));
+            sums[v] += weight * loss;
+            known[v] += weight;
+        }
     for (int c = 0; c <= r->n_configs; c++)
-        losses[c] = tt__rule_expected(c, (double)sums[c], (double)sums[ROW + c]);
+        losses[c] = tt__rule_expected(c, (double)sums[c / 4][c % 4], (double)known[c / 4][c % 4]);
 }
 
 double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice) {

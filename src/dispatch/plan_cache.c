@@ -33,15 +33,16 @@ static __attribute__((noinline)) void take_number(void) {
     number = 1 + (n < OWN ? n : OWN + n % (COUNTERS - OWN));
 }
 
-static inline void count_in(void) {
+static inline atomic_uint *count_in(void) {
     if (!number)
         take_number();
-    atomic_fetch_add(&counters[number - 1].inside, 1);
+    atomic_uint *inside = &counters[number - 1].inside;
+    atomic_fetch_add(inside, 1);
+    return inside;
 }
 
-void tt__plan_cache_leave(void) {
-    atomic_uint *inside = &counters[number - 1].inside;
-    if (number <= OWN) /* no other thread writes it */
+void tt__plan_cache_leave(atomic_uint *inside) {
+    if (inside < &counters[OWN].inside) /* no other thread writes it */
         atomic_store_explicit(inside, atomic_load_explicit(inside, memory_order_relaxed) - 1,
                               memory_order_release);
     else
@@ -82,12 +83,12 @@ static inline tt__plan_entry *find(tt__plan_cache *cache, const tt__plan_key *ke
     return e;
 }
 
-tt_plan *tt__plan_cache_enter(tt__plan_cache *cache, const tt__plan_key *key) {
-    count_in();
+tt_plan *tt__plan_cache_enter(tt__plan_cache *cache, const tt__plan_key *key, atomic_uint **inside) {
+    *inside = count_in();
     tt__plan_entry *e = find(cache, key);
     if (e)
         return e->plan;
-    tt__plan_cache_leave();
+    tt__plan_cache_leave(*inside);
     return NULL;
 }
 
@@ -170,9 +171,10 @@ static void add(tt__plan_cache *cache, tt__plan_entry *e, const tt__plan_key *ke
     free_unused(cache);
 }
 
-tt_plan *tt__plan_cache_enter_any(tt__plan_cache *cache, const tt__plan_key *key, const tt__plan_key *other) {
-    tt_plan *plan = tt__plan_cache_enter(cache, key);
-    if (plan || !(plan = tt__plan_cache_enter(cache, other)))
+tt_plan *tt__plan_cache_enter_any(tt__plan_cache *cache, const tt__plan_key *key, const tt__plan_key *other,
+                                  atomic_uint **inside) {
+    tt_plan *plan = tt__plan_cache_enter(cache, key, inside);
+    if (plan || !(plan = tt__plan_cache_enter(cache, other, inside)))
         return plan;
     tt__plan_entry *e = calloc(1, sizeof *e);
     if (e) /* else the next call comes here again */

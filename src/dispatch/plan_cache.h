@@ -42,14 +42,15 @@ tt_status tt__plan_cache_open(tt__plan_cache *cache, size_t cap);
 void tt__plan_cache_free(tt__plan_cache *cache);
 
 /* The plan, or NULL. Call from any thread at any time. A plan may be used until tt__plan_cache_leave, which
- * the same thread calls soon. */
-tt_plan *tt__plan_cache_enter(tt__plan_cache *cache, const tt__plan_key *key);
-void tt__plan_cache_leave(void);
+ * the same thread calls soon, with what *inside became. */
+tt_plan *tt__plan_cache_enter(tt__plan_cache *cache, const tt__plan_key *key, atomic_uint **inside);
+void tt__plan_cache_leave(atomic_uint *inside);
 
 /* ---- One thread at a time ---------------------------------------------------------------------------- */
 
 /* As tt__plan_cache_enter. If the key is missing, `other` is looked up, and the key added to its plan. */
-tt_plan *tt__plan_cache_enter_any(tt__plan_cache *cache, const tt__plan_key *key, const tt__plan_key *other);
+tt_plan *tt__plan_cache_enter_any(tt__plan_cache *cache, const tt__plan_key *key, const tt__plan_key *other,
+                                  atomic_uint **inside);
 /* Takes a new plan over under a new key. A full cache gives up a key that was not used lately. A plan without
  * keys is freed when no thread uses it any more. */
 void tt__plan_cache_add(tt__plan_cache *cache, const tt__plan_key *key, tt_plan *plan);

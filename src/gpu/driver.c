@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,10 +72,14 @@ static void load_once(void) {
 }
 
 tt_status tt__driver_open(const tt__driver **out) {
-    *out = NULL;
+    static const tt__driver *_Atomic loaded; /* each launch comes here */
+    *out = atomic_load_explicit(&loaded, memory_order_acquire);
+    if (*out)
+        return TT_OK;
     pthread_once(&once, load_once);
     if (load_status != TT_OK)
         return tt__fail(load_status, "%s", load_error);
+    atomic_store_explicit(&loaded, &table, memory_order_release);
     *out = &table;
     return TT_OK;
 }

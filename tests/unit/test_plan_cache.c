@@ -18,6 +18,7 @@ enum { PLANS = 3000, READERS = 6, SMALL = 64, HOT = 5 };
 
 static tt__plan_cache cache;
 static _Atomic int added;
+static _Thread_local atomic_uint *inside; /* from entering to leaving */
 
 /* A plan that is told apart by a number. */
 static tt_plan *plan(int i) {
@@ -39,10 +40,10 @@ static tt__plan_key key_of(int i) {
 /* Its number, or -1: it is not there. */
 static int find(int i) {
     const tt__plan_key key = key_of(i);
-    const tt_plan *p = tt__plan_cache_enter(&cache, &key);
+    const tt_plan *p = tt__plan_cache_enter(&cache, &key, &inside);
     const int number = p ? p->n_buffers : -1;
     if (p)
-        tt__plan_cache_leave();
+        tt__plan_cache_leave(inside);
     return number;
 }
 
@@ -128,14 +129,14 @@ static void a_plan_in_use_stays(void **state) {
     const tt__plan_key key = key_of(0);
     assert_int_equal(tt__plan_cache_open(&cache, 1), TT_OK);
     add(0);
-    const tt_plan *used = tt__plan_cache_enter(&cache, &key);
+    const tt_plan *used = tt__plan_cache_enter(&cache, &key, &inside);
     assert_non_null(used);
     for (int i = 1; i < HOT; i++)
         add(i);
     assert_int_equal(find(0), -1);
     assert_int_equal(used->n_buffers, 0);
     assert_int_equal(n_waiting(), HOT - 1);
-    tt__plan_cache_leave();
+    tt__plan_cache_leave(inside);
     add(HOT);
     assert_int_equal(n_waiting(), 0);
     tt__plan_cache_clear(&cache);
@@ -150,12 +151,12 @@ static void a_plan_has_several_keys(void **state) {
     const tt__plan_key first = key_of(1), second = key_of(2), third = key_of(3);
     assert_int_equal(tt__plan_cache_open(&cache, 2), TT_OK);
     add(1);
-    assert_null(tt__plan_cache_enter_any(&cache, &second, &third));
-    const tt_plan *p = tt__plan_cache_enter_any(&cache, &second, &first);
+    assert_null(tt__plan_cache_enter_any(&cache, &second, &third, &inside));
+    const tt_plan *p = tt__plan_cache_enter_any(&cache, &second, &first, &inside);
     assert_non_null(p);
-    tt__plan_cache_leave();
-    assert_ptr_equal(tt__plan_cache_enter_any(&cache, &second, &third), p);
-    tt__plan_cache_leave();
+    tt__plan_cache_leave(inside);
+    assert_ptr_equal(tt__plan_cache_enter_any(&cache, &second, &third, &inside), p);
+    tt__plan_cache_leave(inside);
     add(3);
     assert_int_equal(find(1), -1);
     assert_int_equal(find(2), 1);
@@ -192,12 +193,12 @@ static void every_field_counts(void **state) {
             assert_memory_not_equal(&keys[i], &keys[k], sizeof keys[i]);
     assert_int_equal(tt__plan_cache_open(&cache, PLANS), TT_OK);
     for (size_t i = 0; i < n; i++) {
-        assert_null(tt__plan_cache_enter(&cache, &keys[i]));
+        assert_null(tt__plan_cache_enter(&cache, &keys[i], &inside));
         tt__plan_cache_add(&cache, &keys[i], plan((int)i));
     }
     for (size_t i = 0; i < n; i++) {
-        assert_int_equal(tt__plan_cache_enter(&cache, &keys[i])->n_buffers, i);
-        tt__plan_cache_leave();
+        assert_int_equal(tt__plan_cache_enter(&cache, &keys[i], &inside)->n_buffers, i);
+        tt__plan_cache_leave(inside);
     }
     tt__plan_cache_free(&cache);
 }
@@ -211,10 +212,10 @@ static void contexts_are_told_apart(void **state) {
     for (int i = 0; i < PLANS; i++) {
         tt__plan_key key;
         tt__matrix_key(&key, &p, (unsigned long long)i, 16);
-        assert_null(tt__plan_cache_enter(&cache, &key));
+        assert_null(tt__plan_cache_enter(&cache, &key, &inside));
         tt__plan_cache_add(&cache, &key, plan(i));
-        assert_int_equal(tt__plan_cache_enter(&cache, &key)->n_buffers, i);
-        tt__plan_cache_leave();
+        assert_int_equal(tt__plan_cache_enter(&cache, &key, &inside)->n_buffers, i);
+        tt__plan_cache_leave(inside);
     }
     tt__plan_cache_free(&cache);
 }
