@@ -204,9 +204,9 @@ static tt_status ask(tally *t, const file *files, size_t n_files, const char *gp
 /* ---- Without any winner -------------------------------------------------------------------------------- */
 
 /* What a look-up answers if nothing at all was tuned. */
-static tt_status untuned(tt__candidate *best, const tt__gpu *gpu, const tt__problem *p) {
+static tt_status untuned(tt__configuration *best, const tt__gpu *gpu, const tt__problem *p) {
     const tt__template *t = tt__template_set_for(&templates, p);
-    *best = (tt__candidate){0};
+    *best = (tt__configuration){0};
     if (t)
         TT_TRY(tt__ladder_default(best, &templates, t->operation, gpu, p));
     return best->t ? TT_OK : tt__fail(TT_E_UNSUPPORTED, "no default does %s", p->op);
@@ -241,7 +241,7 @@ static tt_status take_away(const file *f, const char *name) {
     tt_status status = ratios ? TT_OK : tt__fail_memory((f->n + 1) * sizeof *ratios);
     for (size_t i = 0; i < f->n && status == TT_OK; i++) {
         tt__problem p;
-        tt__candidate c;
+        tt__configuration c;
         tt__trial trial[2];
         double us[2];
         TT_GOTO(tt__matrix_problem(&p, &f->problems[i]));

@@ -155,23 +155,23 @@ static void release_template(void *self) {
     free(l);
 }
 
-static tt_status cubin_of(tt__str *cubin, bench *b, const tt__candidate *c, const char *key,
+static tt_status cubin_of(tt__str *cubin, bench *b, const tt__configuration *c, const char *key,
                           const char *options, int n) {
     bool found;
     TT_TRY(tt__store_cubin_get(b->ctx->store, key, cubin, &found));
     return found ? TT_OK : tt__nvrtc_compile(cubin, c->t->path, c->t->source, options, n, b->gpu.cc);
 }
 
-static tt_status load_new(cached **out, bench *b, const tt__candidate *c, const char *key,
-                          const char *options, int n) {
+static tt_status load_new(cached **out, bench *b, const tt__configuration *c, const tt__launch *launch,
+                          const char *key, const char *options, int n) {
     cached *item = *out = calloc(1, sizeof *item);
     if (!item)
         return tt__fail_memory(sizeof *item);
     tt__copy(item->key, sizeof item->key, key);
     tt_status status = cubin_of(&item->cubin, b, c, key, options, n);
     if (status == TT_OK)
-        status = tt__kernel_load(&item->kernel, b->cu, item->cubin.text, item->cubin.len, &c->t->symbols,
-                                 &c->launch);
+        status =
+            tt__kernel_load(&item->kernel, b->cu, item->cubin.text, item->cubin.len, &c->t->symbols, launch);
     if (status != TT_OK) {
         tt__str_free(&item->cubin);
         free(item);
@@ -179,7 +179,8 @@ static tt_status load_new(cached **out, bench *b, const tt__candidate *c, const 
     return status;
 }
 
-static tt_status kernel_of(const cached **out, bench *b, const tt__candidate *c, const tt__problem *p) {
+static tt_status kernel_of(const cached **out, bench *b, const tt__configuration *c, const tt__launch *launch,
+                           const tt__problem *p) {
     struct bench_kernel_cache *cache = b->kernels;
     char key[TT__HASH_SIZE];
     tt__str options = {0};
@@ -195,7 +196,7 @@ static tt_status kernel_of(const cached **out, bench *b, const tt__candidate *c,
     if (status == TT_OK && at == cache->n)
         status = TT__GROW(cache->items, cache->n);
     if (status == TT_OK && at == cache->n) {
-        status = load_new(&cache->items[at], b, c, key, options.text, n);
+        status = load_new(&cache->items[at], b, c, launch, key, options.text, n);
         cache->n += status == TT_OK;
     }
     if (status == TT_OK)
@@ -233,7 +234,7 @@ typedef struct standings {
 static tt_status note_trial(void *user, const tt__trial_row *row) {
     standings *s = user;
     for (size_t i = 0; row->trial->status == TT__TRIAL_OK && i < s->space->n && s->n < s->space->n; i++) {
-        const tt__candidate *c = &s->space->items[i];
+        const tt__configuration *c = &s->space->items[i];
         if (strcmp(c->config, row->config) == 0 && strcmp(c->t->hash, row->hash) == 0)
             s->items[s->n++] = (standing){i, row->trial->time_us};
     }
@@ -267,17 +268,19 @@ static tt_status add_space(bench_peer *peer, bench *b, const tt__space *space, c
     standings s = {.space = space};
     tt_status status = choose(&s, b, p);
     for (size_t i = 0; i < s.n && status == TT_OK; i++) {
-        const tt__candidate *c = &space->items[s.items[i].at];
+        const tt__configuration *c = &space->items[s.items[i].at];
         template_launch *l = malloc(sizeof *l);
         if (!l) {
             status = tt__fail_memory(sizeof *l);
             break;
         }
-        *l = (template_launch){.cu = b->cu, .t = c->t, .launch = c->launch};
+        *l = (template_launch){.cu = b->cu, .t = c->t};
+        status = tt__space_launch(&l->launch, c, &b->gpu, p);
         bench_variant v = {
             .launch = launch_template, .self = l, .release = release_template, .reload = reload_template};
         snprintf(v.detail, sizeof v.detail, "%s %s", c->t->kernel, c->config);
-        status = kernel_of(&l->of, b, c, p);
+        if (status == TT_OK)
+            status = kernel_of(&l->of, b, c, &l->launch, p);
         if (status != TT_OK) {
             release_template(l);
             break;

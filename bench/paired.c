@@ -34,7 +34,7 @@ typedef struct bench {
     tt_problem matrix; /* with all defaults filled in */
     tt__problem problem;
     size_t n;
-    tt__candidate entrants[TT__FINALISTS_MAX];
+    tt__configuration entrants[TT__FINALISTS_MAX];
     tt__trial trials[TT__FINALISTS_MAX];
 } bench;
 
@@ -51,11 +51,14 @@ static tt_status enter(bench *b, const char *text) {
     const tt__template *t = tt__template_set_find(&b->set, kernel);
     if (!t || !config)
         return tt__fail(TT_E_INVALID, "\"%s\": expected a kernel's name and a configuration", text);
-    return tt__space_resolve(&b->entrants[b->n++], t, &b->gpu, &b->problem, config + 1);
+    tt__candidate c;
+    TT_TRY(tt__space_resolve(&c, t, &b->gpu, &b->problem, config + 1));
+    b->entrants[b->n++] = c.configuration;
+    return TT_OK;
 }
 
 static tt_status measure(bench *b, double seconds) {
-    const tt__candidate *c[TT__FINALISTS_MAX];
+    const tt__configuration *c[TT__FINALISTS_MAX];
     for (size_t i = 0; i < b->n; i++)
         c[i] = &b->entrants[i];
     tt__rounds rounds = {TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, seconds, b->o->loads, false, false};
@@ -64,7 +67,7 @@ static tt_status measure(bench *b, double seconds) {
 
 typedef struct ranked {
     double ratio; /* to the first entrant */
-    const tt__candidate *c;
+    const tt__configuration *c;
 } ranked;
 
 static int by_ratio(const void *x, const void *y) {
@@ -72,7 +75,7 @@ static int by_ratio(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-static bool is_in(const bench *b, const tt__candidate *c) {
+static bool is_in(const bench *b, const tt__configuration *c) {
     for (size_t i = 0; i < b->n; i++)
         if (b->entrants[i].t == c->t && strcmp(b->entrants[i].config, c->config) == 0)
             return true;

@@ -79,13 +79,13 @@ static tt_status measure(tt__backend *b, const tt__template_set *set, const tt__
                          const tt_problem *problem, contest *c) {
     static tt__candidate candidates[RUNS_MAX];
     static tt__trial trials[RUNS_MAX];
-    const tt__candidate *entrants[RUNS_MAX];
+    const tt__configuration *entrants[RUNS_MAX];
     tt__problem p;
     TT_TRY(tt__matrix_problem(&p, problem));
     for (size_t i = 0; i < c->n; i++) {
         const tt__template *t = tt__template_set_find(set, c->kernels[i]);
         TT_TRY(tt__space_resolve(&candidates[i], t, gpu, &p, c->configs[i]));
-        entrants[i] = &candidates[i];
+        entrants[i] = &candidates[i].configuration;
     }
     TT_TRY(b->ops->problem(b, &p, tt__template_set_for(set, &p)));
     tt__rounds rounds = {ROUNDS, ROUNDS, seconds, LOADS, false, false};

@@ -15,7 +15,7 @@ typedef struct bench_space {
     tt_problem matrix; /* of a transpose, with all defaults filled in */
     tt__problem problem;
     tt__space space; /* the recorded space */
-    tt__trial *trials;
+    tt__screened *trials;
     double *judged_us; /* the time in the finals of those that were there, else the screening's: of a thousand
                           noisy screenings the best is luck; INFINITY: it failed */
     double best_us;

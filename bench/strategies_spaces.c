@@ -11,13 +11,15 @@
 static tt_status read_trials(bench_space *b, const tt__recording *r) {
     size_t n = 0;
     bool found;
-    tt__trial final;
+    tt__trial screened, final;
     for (size_t i = 0; i < b->space.n; i++) {
-        const tt__candidate *c = &b->space.items[i];
-        TT_TRY(tt__recording_trial(r, &b->problem, c->t->kernel, c->config, TT__STAGE_SCREEN, &b->trials[n],
+        const tt__configuration *c = &b->space.items[i];
+        TT_TRY(tt__recording_trial(r, &b->problem, c->t->kernel, c->config, TT__STAGE_SCREEN, &screened,
                                    &found));
         if (!found)
             continue;
+        b->trials[n] = (tt__screened){
+            .status = screened.status, .time_us = screened.time_us, .compile_ms = screened.compile_ms};
         b->judged_us[n] = b->trials[n].status == TT__TRIAL_OK ? b->trials[n].time_us : INFINITY;
         TT_TRY(tt__recording_trial(r, &b->problem, c->t->kernel, c->config, TT__STAGE_FINAL, &final, &found));
         if (found && final.status == TT__TRIAL_OK && isfinite(b->judged_us[n]))
@@ -139,7 +141,7 @@ double bench_score(const bench_space *b, const double *curves, size_t seeds, siz
 
 /* ---- What was good elsewhere ---- */
 
-static int64_t find(const bench_space *b, const tt__candidate *c) {
+static int64_t find(const bench_space *b, const tt__configuration *c) {
     for (size_t i = 0; i < b->space.n; i++)
         if (b->space.items[i].t == c->t && strcmp(b->space.items[i].config, c->config) == 0)
             return (int64_t)i;

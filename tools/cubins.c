@@ -148,7 +148,7 @@ static tt_status random_permutation(tt__problem *out, int elem_size) {
     return tt__permutation_problem(out, &p, 16);
 }
 
-static tt_status note(kernels *all, size_t first, const tt__candidate *c, const tt__problem *p, int cc) {
+static tt_status note(kernels *all, size_t first, const tt__configuration *c, const tt__problem *p, int cc) {
     char build[TT__BUILD_MAX];
     tt__config_build(build, c, p);
     for (size_t i = first; i < all->n; i++)
@@ -168,7 +168,7 @@ static tt_status note(kernels *all, size_t first, const tt__candidate *c, const 
 
 /* Where neither is true, any winner may be the nearest. */
 static bool is_ruled(const tt_choice *c, const tt__candidate *found) {
-    return found->t->sized_by_args || c->match == TT_MATCH_RULE;
+    return found->configuration.t->sized_by_args || c->match == TT_MATCH_RULE;
 }
 
 typedef enum kind { MATRICES, PERMUTATIONS, NARROW } kind;
@@ -186,9 +186,9 @@ static tt_status sample_one(kernels *all, size_t first, tt_ctx *ctx, const tt__g
         return TT_OK;
     TT_TRY(tt__ladder(ctx, &ctx->templates, gpu, &p, &choice, &c));
     if (kind != NARROW)
-        return is_ruled(&choice, &c) ? note(all, first, &c, &p, gpu->cc) : TT_OK;
+        return is_ruled(&choice, &c) ? note(all, first, &c.configuration, &p, gpu->cc) : TT_OK;
     TT_TRY(tt__ladder_any_size(&any_size, &permutation, &choice, &c, ctx, &ctx->templates, gpu, &p));
-    return any_size ? note(all, first, &c, &permutation, gpu->cc) : TT_OK;
+    return any_size ? note(all, first, &c.configuration, &permutation, gpu->cc) : TT_OK;
 }
 
 static tt_status sample(kernels *all, tt_ctx *ctx, const tt__gpu *gpu, kind kind, int samples) {

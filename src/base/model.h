@@ -309,6 +309,16 @@ typedef struct tt__trial {
     float samples_us[TT__SAMPLES_MAX]; /* in the order they were taken */
 } tt__trial;
 
+/* What a search keeps of a screening, as it may have tens of thousands. */
+typedef struct tt__screened {
+    tt__trial_status status;
+    int regs, static_shared_bytes, n_samples;
+    double time_us, compile_ms, limit_s;
+    int64_t bits;
+    char *reason; /* owned; NULL: none, or no memory for it */
+    float samples_us[TT__SCREEN_MAX];
+} tt__screened;
+
 /* How long the finals measure: as many rounds as fit `worth_s`. If 1.5 times `most` or more would fit, each
  * round launches every candidate several times, at most TT__LAPS_MAX, in changing order. The mean of the
  * middle half is one sample. All kernels are reloaded `loads` times, because the address of the code changes

@@ -22,7 +22,8 @@ enum {
     TT__OPERANDS_MAX = 64,                /* buffers and scalars of the caller */
     TT__OPERAND_ERROR = TT__OPERANDS_MAX, /* in place of an operand: the error that `verify` finds */
     TT__SAMPLES_MAX = 128,
-    TT__LAPS_MAX = 64, /* launches that make one sample of the finals */
+    TT__SCREEN_MAX = 24, /* samples of a screening */
+    TT__LAPS_MAX = 64,   /* launches that make one sample of the finals */
 };
 
 /* Times of launches that decide how they are measured. For shorter problems, more configurations are nearly

@@ -147,7 +147,7 @@ static tt_status legal(query *q, const tt__winner *w, bool proven, tt__candidate
         return TT_OK;
     TT_TRY(tt__template_read(&t));
     if (proven && !q->candidate) {
-        tt__copy(out->config, sizeof out->config, w->config);
+        tt__copy(out->configuration.config, sizeof out->configuration.config, w->config);
         return is_legal(tt__config_parse(choice, t, w->config), yes);
     }
     if (strcmp(t->hash, w->hash) != 0) {
@@ -162,7 +162,7 @@ static tt_status legal(query *q, const tt__winner *w, bool proven, tt__candidate
         return TT_OK;
     TT_TRY(try_config(q, out, t, config, yes));
     if (*yes && !proven) {
-        tt_status known = was_wrong(q, t, out->config, &trial, &wrong);
+        tt_status known = was_wrong(q, t, out->configuration.config, &trial, &wrong);
         if (known != TT_OK && known != TT_E_DB) /* damaged trials do not cost the winner */
             return known;
         *yes = !wrong;
@@ -190,7 +190,7 @@ static const char *answer(const query *q, tt_match match, tt__layer layer, const
         tt__copy(c->gpu, sizeof c->gpu, w->gpu.name);
     }
     tt__copy(c->kernel, sizeof c->kernel, w->kernel);
-    tt__copy(c->config, sizeof c->config, found->config);
+    tt__copy(c->config, sizeof c->config, found->configuration.config);
     tt__copy(c->layer, sizeof c->layer, tt__layer_names[layer]);
     if (q->candidate)
         *q->candidate = *found;
@@ -285,7 +285,8 @@ static tt_status is_covered(const query *q, const tt__problem *of, const tt__can
         if (!store)
             continue;
         pthread_mutex_lock(&q->ctx->lock);
-        tt_status status = tt__store_covers(store, c->t->kernel, c->t->hash, c->config, of, q->problem, yes);
+        tt_status status = tt__store_covers(store, c->configuration.t->kernel, c->configuration.t->hash,
+                                            c->configuration.config, of, q->problem, yes);
         pthread_mutex_unlock(&q->ctx->lock);
         if (status != TT_OK && status != TT_E_DB)
             return status;
@@ -387,7 +388,8 @@ static bool try_prepared(const query *q, const tt__prepared *ready, tt__candidat
     if (!tt__prepared_try(yes, status, ready, q->gpu, q->problem, &q->facts))
         return false;
     if (*yes)
-        tt__copy(out->config, sizeof out->config, tt__prepared_config(&out->t, ready));
+        tt__copy(out->configuration.config, sizeof out->configuration.config,
+                 tt__prepared_config(&out->configuration.t, ready));
     return true;
 }
 
@@ -421,14 +423,14 @@ static tt_status try_default(const query *q, const tt__template *t, tt__candidat
     TT_TRY(tt__template_read(&t));
     TT_TRY(try_config(q, best, t, t->default_config, &yes));
     if (!yes)
-        best->t = NULL;
+        best->configuration.t = NULL;
     return TT_OK;
 }
 
 static tt_status answer_default(const query *q, const tt__candidate *best) {
     *q->choice = (tt_choice){.size = q->choice->size, .match = TT_MATCH_DEFAULT};
-    tt__copy(q->choice->kernel, sizeof q->choice->kernel, best->t->kernel);
-    tt__copy(q->choice->config, sizeof q->choice->config, best->config);
+    tt__copy(q->choice->kernel, sizeof q->choice->kernel, best->configuration.t->kernel);
+    tt__copy(q->choice->config, sizeof q->choice->config, best->configuration.config);
     if (q->candidate)
         *q->candidate = *best;
     return advise(q);
@@ -462,21 +464,21 @@ static tt_status try_sized_by_args(query *q, bool *done) {
         tt__candidate best; /* large, so not set to zeros */
         tt__trial trial;
         bool wrong;
-        best.t = NULL;
+        best.configuration.t = NULL;
         if (!t)
             continue;
         TT_TRY(tt__template_read(&t));
         if (!t->sized_by_args)
             break;
         if (is_known && i == legal) {
-            best.t = t;
-            tt__copy(best.config, sizeof best.config, t->default_config);
+            best.configuration.t = t;
+            tt__copy(best.configuration.config, sizeof best.configuration.config, t->default_config);
         } else if (!is_known) {
             TT_TRY(try_default(q, t, &best));
         }
-        if (!best.t)
+        if (!best.configuration.t)
             continue;
-        TT_TRY(was_wrong(q, t, best.config, &trial, &wrong));
+        TT_TRY(was_wrong(q, t, best.configuration.config, &trial, &wrong));
         *done = !wrong;
         if (*done)
             TT_TRY(answer_default(q, &best));
@@ -490,7 +492,7 @@ static tt_status find_default(const query *q, const tt__tuning_rule *r, tt__cand
     const tt__template_set *set = q->templates;
     char name[TT__NAME_MAX];
     const char *at = NULL;
-    for (int i = 0; !best->t && tt__operation_prefers(name, q->op, &at); i++) {
+    for (int i = 0; !best->configuration.t && tt__operation_prefers(name, q->op, &at); i++) {
         const tt__prepared *ready =
             r && i < TT__RULE_DEFAULTS_MAX
                 ? prepare(q, r, RULE_PLACE(TT__RULE_CONFIGS_MAX) + i, name, NULL, NULL)
@@ -505,17 +507,20 @@ static tt_status find_default(const query *q, const tt__tuning_rule *r, tt__cand
         if (t)
             TT_TRY(try_default(q, t, best));
     }
-    for (size_t i = 0; i < set->n && !best->t; i++)
+    for (size_t i = 0; i < set->n && !best->configuration.t; i++)
         TT_TRY(try_default(q, set->items[i], best));
     return TT_OK;
 }
 
-tt_status tt__ladder_default(tt__candidate *out, const tt__template_set *templates, const tt__operation *op,
-                             const tt__gpu *gpu, const tt__problem *p) {
+tt_status tt__ladder_default(tt__configuration *out, const tt__template_set *templates,
+                             const tt__operation *op, const tt__gpu *gpu, const tt__problem *p) {
     query q = {.gpu = gpu, .problem = p, .asked = p, .op = op, .templates = templates};
+    tt__candidate best = {0};
     out->t = NULL;
     TT_TRY(tt__facts_of(&q.facts, op, gpu, p));
-    return find_default(&q, NULL, out);
+    TT_TRY(find_default(&q, NULL, &best));
+    *out = best.configuration;
+    return TT_OK;
 }
 
 /* If no default is legal, because they all need more alignment, the first legal configuration. */
@@ -529,7 +534,7 @@ static tt_status find_any(const query *q, tt__candidate *best) {
             status = tt__space_add(&space, t, q->gpu, q->problem);
     }
     if (space.n > 0)
-        *best = space.items[0];
+        status = tt__space_at(best, space.items[0].t, q->gpu, q->problem, space.items[0].choice);
     tt__space_free(&space);
     return status;
 }
@@ -539,9 +544,9 @@ static tt_status fall_back(const query *q) {
     tt__candidate best = {0};
     char problem[TT__PROBLEM_TEXT_MAX];
     TT_TRY(find_default(q, NULL, &best));
-    if (!best.t)
+    if (!best.configuration.t)
         TT_TRY(find_any(q, &best));
-    if (!best.t)
+    if (!best.configuration.t)
         return tt__fail(TT_E_UNSUPPORTED,
                         "no configuration of %s is legal for %s on %s: `tune check` says what removes them",
                         q->problem->op, tt__problem_text(problem, q->problem), q->gpu->name);
@@ -577,7 +582,7 @@ static tt_status try_variant(query *q, const tt__tuning_rule *r, int choice, con
     bool wrong = false;
     if (ready && try_prepared(q, ready, out, &status, yes)) {
         TT_TRY(status);
-        status = *yes ? was_wrong(q, out->t, out->config, &trial, &wrong) : TT_OK;
+        status = *yes ? was_wrong(q, out->configuration.t, out->configuration.config, &trial, &wrong) : TT_OK;
         *yes = *yes && !wrong;
         return status == TT_E_DB ? TT_OK : status; /* as in `legal` */
     }
@@ -594,11 +599,11 @@ static tt_status try_choice(query *q, const tt__tuning_rule *r, int choice, tt__
     bool wrong = false;
     *yes = false;
     if (choice == TT__RULE_DEFAULT) {
-        out->t = NULL;
+        out->configuration.t = NULL;
         TT_TRY(find_default(q, r, out));
-        if (!out->t)
+        if (!out->configuration.t)
             return TT_OK;
-        TT_TRY(was_wrong(q, out->t, out->config, &trial, &wrong));
+        TT_TRY(was_wrong(q, out->configuration.t, out->configuration.config, &trial, &wrong));
         *yes = !wrong;
         return TT_OK;
     }
@@ -657,8 +662,8 @@ static tt_status ask_rule(query *q, bool another, bool *done) {
     if (!*done)
         return TT_OK;
     *c = (tt_choice){.size = c->size, .match = another ? TT_MATCH_OTHER_GPU : TT_MATCH_RULE};
-    tt__copy(c->kernel, sizeof c->kernel, found.t->kernel);
-    tt__copy(c->config, sizeof c->config, found.config);
+    tt__copy(c->kernel, sizeof c->kernel, found.configuration.t->kernel);
+    tt__copy(c->config, sizeof c->config, found.configuration.config);
     tt__copy(c->gpu, sizeof c->gpu, of);
     tt__copy(c->layer, sizeof c->layer, tt__layer_names[layer]);
     char *why = stpcpy(c->why, "not measured; chosen by what ");
@@ -667,7 +672,7 @@ static tt_status ask_rule(query *q, bool another, bool *done) {
     if (q->candidate)
         *q->candidate = found;
     if (q->loss && !another)
-        note_loss(q, r, found.t, chosen);
+        note_loss(q, r, found.configuration.t, chosen);
     return TT_OK;
 }
 
@@ -788,9 +793,10 @@ tt_status tt__ladder_any_size(bool *found, tt__problem *permutation, tt_choice *
                .templates = templates,
                .choice = choice,
                .candidate = candidate};
-    const tt__operation *asked = candidate->t->operation;
+    const tt__operation *asked = candidate->configuration.t->operation;
     *found = false;
-    if (!is_replaced(permutation, candidate->t, p) || !tt__template_set_for(templates, permutation))
+    if (!is_replaced(permutation, candidate->configuration.t, p) ||
+        !tt__template_set_for(templates, permutation))
         return TT_OK;
     permutation->in_graph = false; /* the kernel is the same, and no winner is asked for */
     TT_TRY(answer_with(try_sized_by_args, found, &q));

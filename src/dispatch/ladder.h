@@ -29,8 +29,8 @@ tt_status tt__ladder_any_size(bool *found, tt__problem *permutation, tt_choice *
 tt_status tt__best(tt_choice *out, tt_ctx *ctx, const tt__template_set *templates, const tt__problem *p);
 
 /* What the last rung answers: the first legal default of the operation's templates, without a look at any
- * store. The candidate has no template if none is legal. */
-tt_status tt__ladder_default(tt__candidate *out, const tt__template_set *templates, const tt__operation *op,
-                             const tt__gpu *gpu, const tt__problem *p);
+ * store. It has no template if none is legal. */
+tt_status tt__ladder_default(tt__configuration *out, const tt__template_set *templates,
+                             const tt__operation *op, const tt__gpu *gpu, const tt__problem *p);
 
 #endif

@@ -235,16 +235,16 @@ static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
 }
 
 static void make_key(making *m) {
-    m->key =
-        (module_key){.t = m->candidate.t, .cc = m->gpu.cc, .elem_size = tt__problem_elem_size(m->problem)};
-    tt__config_build(m->key.build, &m->candidate, m->problem);
+    m->key = (module_key){
+        .t = m->candidate.configuration.t, .cc = m->gpu.cc, .elem_size = tt__problem_elem_size(m->problem)};
+    tt__config_build(m->key.build, &m->candidate.configuration, m->problem);
 }
 
 static tt_status choose(tt_plan *plan, tt_ctx *ctx, making *m) {
     tt_choice *choice = &plan->choice;
     TT_TRY(tt__knowledge_gpu(ctx, &m->gpu));
     TT_TRY(tt__ladder(ctx, m->templates, &m->gpu, m->problem, choice, &m->candidate));
-    m->answered = m->candidate.t;
+    m->answered = m->candidate.configuration.t;
     make_key(m);
     plan->launch = m->candidate.launch;
     return TT_OK;
@@ -259,7 +259,7 @@ static bool is_untuned(const tt_choice *choice, const making *m) {
 /* Is the cubin for this problem alone, although nobody tuned it? A program may ask for any number of these.
  */
 static bool is_for_once(const tt_choice *choice, const making *m) {
-    const tt__template *t = m->candidate.t;
+    const tt__template *t = m->candidate.configuration.t;
     return t->operation && t->operation->macros && !t->sized_by_args && is_untuned(choice, m);
 }
 
@@ -271,11 +271,12 @@ static tt_status keep_cubin(tt_ctx *ctx, const tt_choice *choice, const making *
     char key[TT__HASH_SIZE];
     if (ctx->read_only || is_for_once(choice, m))
         return TT_OK;
-    tt__cubin_key(key, c->t->source, options, n, m->gpu.cc, tt__nvrtc_version());
+    tt__cubin_key(key, c->configuration.t->source, options, n, m->gpu.cc, tt__nvrtc_version());
     pthread_mutex_lock(&ctx->lock);
     tt_status status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
     if (status == TT_OK)
-        status = tt__store_cubin_link(ctx->store, c->t->hash, m->key.build, m->key.elem_size, m->key.cc, key);
+        status = tt__store_cubin_link(ctx->store, c->configuration.t->hash, m->key.build, m->key.elem_size,
+                                      m->key.cc, key);
     pthread_mutex_unlock(&ctx->lock);
     return status == TT_E_DB ? TT_OK : status;
 }
@@ -285,8 +286,9 @@ static tt_status compile_cubin(tt_ctx *ctx, const tt_choice *choice, making *m) 
     tt__str options = {0};
     int n;
     tt_status status;
-    TT_GOTO(tt__config_options(&options, &n, c, m->problem));
-    TT_GOTO(tt__nvrtc_compile(&m->cubin, c->t->path, c->t->source, options.text, n, m->gpu.cc));
+    TT_GOTO(tt__config_options(&options, &n, &c->configuration, m->problem));
+    TT_GOTO(tt__nvrtc_compile(&m->cubin, c->configuration.t->path, c->configuration.t->source, options.text,
+                              n, m->gpu.cc));
     TT_GOTO(keep_cubin(ctx, choice, m, options.text, n));
 out:
     tt__str_free(&options);
@@ -308,9 +310,10 @@ static tt_status load(tt_plan *plan, tt_ctx *ctx, const making *m) {
 static tt_status find_stored(tt_ctx *ctx, making *m, bool in_library) {
     bool found;
     if (in_library)
-        return tt__shipped_find(&m->gpu, m->problem, &m->candidate, &m->cubin);
+        return tt__shipped_find(&m->gpu, m->problem, &m->candidate.configuration, &m->cubin);
     pthread_mutex_lock(&ctx->lock);
-    tt_status status = tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate, &m->cubin, &found);
+    tt_status status =
+        tt__layers_cubin(ctx, &m->gpu, m->problem, &m->candidate.configuration, &m->cubin, &found);
     if (status != TT_OK)
         status = refuse_stored(m, status, TT_E_DB);
     pthread_mutex_unlock(&ctx->lock);
@@ -358,7 +361,7 @@ out:
  */
 static void load_family(tt_ctx *ctx, const tt__driver *cu, const making *m) {
     module_family f = {.cc = m->key.cc, .elem_size = m->key.elem_size};
-    tt__copy(f.op, sizeof f.op, m->candidate.t->op);
+    tt__copy(f.op, sizeof f.op, m->candidate.configuration.t->op);
     if (!is_first_of_family(ctx->modules, &f))
         return;
     for (size_t i = 0; i < tt__n_shipped_cubins; i++) {
@@ -406,7 +409,8 @@ static tt_status take_parameters(tt_plan *plan, const tt__workload *w) {
 
 static tt_status note_parameters(tt_plan *plan, const making *m) {
     tt__workload *w = malloc(sizeof *w); /* large for a stack */
-    tt_status status = w ? tt__workload_arrays(w, m->candidate.t, &m->gpu, m->problem, m->candidate.config)
+    tt_status status = w ? tt__workload_arrays(w, m->candidate.configuration.t, &m->gpu, m->problem,
+                                               m->candidate.configuration.config)
                          : tt__fail_memory(sizeof *w);
     if (status == TT_OK)
         status = take_parameters(plan, w);
@@ -546,9 +550,10 @@ static tt_status compile_ptx(tt__plan_code *out, const making *m) {
     const tt__candidate *c = &m->candidate;
     tt__str options = {0};
     int n;
-    tt_status status = tt__config_options(&options, &n, c, m->problem);
+    tt_status status = tt__config_options(&options, &n, &c->configuration, m->problem);
     if (status == TT_OK)
-        status = tt__nvrtc_ptx(&out->ptx, c->t->path, c->t->source, options.text, n, m->gpu.cc);
+        status = tt__nvrtc_ptx(&out->ptx, c->configuration.t->path, c->configuration.t->source, options.text,
+                               n, m->gpu.cc);
     tt__str_free(&options);
     if (status != TT_E_NO_NVRTC && status != TT_E_UNSUPPORTED && status != TT_E_COMPILE)
         return status;

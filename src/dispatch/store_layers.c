@@ -131,8 +131,8 @@ tt_status tt__layers_find_gpu(tt_ctx *ctx, const char *name, tt__gpu *gpu, int64
     return tt__stores_find_gpu(ctx->store, ctx->system, name, gpu, gpu_id);
 }
 
-static tt_status cubin_in(tt__store *store, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
-                          tt__str *out, bool *found) {
+static tt_status cubin_in(tt__store *store, const tt__gpu *gpu, const tt__problem *p,
+                          const tt__configuration *c, tt__str *out, bool *found) {
     tt__str key = {0};
     char build[TT__BUILD_MAX];
     tt__config_build(build, c, p);
@@ -144,7 +144,7 @@ static tt_status cubin_in(tt__store *store, const tt__gpu *gpu, const tt__proble
     return status;
 }
 
-tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
+tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__configuration *c,
                            tt__str *out, bool *found) {
     tt_status status = cubin_in(ctx->store, gpu, p, c, out, found);
     if ((status == TT_OK || status == TT_E_DB) && !*found && ctx->system) {
@@ -166,7 +166,8 @@ tt_status tt__shipped_unpack(tt__str *out, const tt__shipped_cubin *s) {
     return tt__str_check(out);
 }
 
-tt_status tt__shipped_find(const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c, tt__str *out) {
+tt_status tt__shipped_find(const tt__gpu *gpu, const tt__problem *p, const tt__configuration *c,
+                           tt__str *out) {
     char build[TT__BUILD_MAX];
     const int elem_size = tt__problem_elem_size(p);
     tt__config_build(build, c, p);

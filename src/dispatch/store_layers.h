@@ -59,12 +59,13 @@ tt_status tt__stores_find_gpu(tt__store *user, tt__store *system, const char *na
                               int64_t *gpu_id);
 
 /* Appends the cubin of a configuration's last measurement, from the first layer that has it. */
-tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c,
+tt_status tt__layers_cubin(tt_ctx *ctx, const tt__gpu *gpu, const tt__problem *p, const tt__configuration *c,
                            tt__str *out, bool *found);
 /* Appends a cubin that comes with the library; nothing if it is damaged. And that of a configuration; nothing
  * if there is none. */
 tt_status tt__shipped_unpack(tt__str *out, const tt__shipped_cubin *s);
-tt_status tt__shipped_find(const tt__gpu *gpu, const tt__problem *p, const tt__candidate *c, tt__str *out);
+tt_status tt__shipped_find(const tt__gpu *gpu, const tt__problem *p, const tt__configuration *c,
+                           tt__str *out);
 
 /*
  * Writes why the winner is stale, or "" if it is valid. The GPU and the problem were compared by the look-up.

@@ -27,8 +27,8 @@ static void resolve(tt__candidate *c, tt__problem *p, const tt__template *t, con
         if (tt__space_resolve(c, t, gpu, p, t->default_config) == TT_OK)
             return;
     }
-    *c = (tt__candidate){.t = t};
-    tt__copy(c->config, sizeof c->config, t->default_config);
+    *c = (tt__candidate){.configuration.t = t};
+    tt__copy(c->configuration.config, sizeof c->configuration.config, t->default_config);
 }
 
 static void compare(const tt__template *t, const tt__gpu *gpu) {
@@ -39,7 +39,7 @@ static void compare(const tt__template *t, const tt__gpu *gpu) {
     tt__cubin_needs needs;
     tt__kernel kernel;
     resolve(&c, &p, t, gpu);
-    OK(tt__config_options(&options, &n, &c, &p));
+    OK(tt__config_options(&options, &n, &c.configuration, &p));
     OK(tt__nvrtc_compile(&cubin, t->path, t->source, tt__str_text(&options), n, gpu->cc));
     tt_status status = tt__cubin_read(&needs, cubin.text, cubin.len, t->kernel);
     if (device_is_host()) {

@@ -79,7 +79,7 @@ static int teardown(void **state) {
 static void compile(loaded *l, const tt__template *t) {
     tt__str options, cubin = {0};
     int n;
-    OK(tt__config_options(&options, &n, &l->c, &l->p));
+    OK(tt__config_options(&options, &n, &l->c.configuration, &l->p));
     OK(tt__nvrtc_compile(&cubin, t->path, t->source, tt__str_text(&options), n, gpu.cc));
     OK(tt__kernel_load(&l->kernel, cu, cubin.text, cubin.len, &t->symbols, &l->c.launch));
     tt__str_free(&options);

@@ -29,7 +29,7 @@ static bool find_shape(tt_permutation *p, int64_t dims[3]) {
         p->elem_size = 1 << i % 5;
         OK(tt__permutation_problem(&problem, p, 16));
         OK(tt__ladder(device_ctx, &device_ctx->templates, &here, &problem, &choice, &c));
-        OK(tt__shipped_find(&here, &problem, &c, &cubin));
+        OK(tt__shipped_find(&here, &problem, &c.configuration, &cubin));
         const bool found = cubin.len > 0;
         tt__str_free(&cubin);
         if (found)

@@ -64,14 +64,14 @@ static void finds_the_kernel_of_an_unknown_problem(void **state) {
         if (strcmp(problem.op, "permute") != 0)
             continue;
         OK(tt__ladder(ctx, &ctx->templates, &h200, &problem, &choice, &c));
-        OK(tt__shipped_find(&h200, &problem, &c, &cubin));
+        OK(tt__shipped_find(&h200, &problem, &c.configuration, &cubin));
         all++;
         n += cubin.len > 0;
         assert_true(cubin.len == 0 || is_elf(cubin.text, cubin.len));
         tt__str_free(&cubin);
         tt__gpu other = h200;
         other.cc = 89;
-        OK(tt__shipped_find(&other, &problem, &c, &cubin));
+        OK(tt__shipped_find(&other, &problem, &c.configuration, &cubin));
         assert_int_equal(cubin.len, 0);
     }
     tt_close(&ctx);

@@ -71,10 +71,11 @@ static void check_rungs(tt__session *s, const tt__problem *p) {
     OK(tt__search_run(s, &search, "ladder"));
     assert_int_equal(search.space.n, OWN_RUNGS);
     for (size_t i = 0; i < search.space.n; i++) {
-        const tt__trial *t = &search.trials[i];
+        const tt__screened *t = &search.trials[i];
         if (t->status != TT__TRIAL_OK)
             print_error("%s %s, %s: %s: %s\n", search.space.items[i].t->kernel, search.space.items[i].config,
-                        tt__problem_text(text, p), tt__trial_status_name(t->status), t->reason);
+                        tt__problem_text(text, p), tt__trial_status_name(t->status),
+                        t->reason ? t->reason : "");
         assert_int_equal(t->status, TT__TRIAL_OK);
         assert_true(t->time_us > 0);
     }

@@ -68,7 +68,7 @@ static CUresult count_launch(CUfunction fn, unsigned gx, unsigned gy, unsigned g
 
 /* ---- Opening ---- */
 
-static const char *compile(bench *b, const char *name, const char *source, const tt__candidate *c) {
+static const char *compile(bench *b, const char *name, const char *source, const tt__configuration *c) {
     tt__str options = {0}, *out = &b->cubins[b->n_cubins++];
     int n;
     assert_in_range(b->n_cubins, 1, CUBINS_MAX);
@@ -85,7 +85,7 @@ static void open_set(bench *b, tt__data_set set, bool whole) {
     reference_function = NULL;
     OK(tt__verifier_open(&b->v[set], &counting, NULL, &b->p, &b->work, set, false,
                          set == TT__FIRST_DATA ? whole : b->v[TT__FIRST_DATA].whole, b->checkers,
-                         compile(b, of->path, of->source, &b->reference), 0));
+                         compile(b, of->path, of->source, &b->reference.configuration), 0));
     b->n_cubins--;
     tt__str_free(&b->cubins[b->n_cubins]);
 }
@@ -94,8 +94,8 @@ static void open_bench(bench *b, const tt__template *t) {
     const tt__template *of = b->operation->t;
     OK(tt__workload_of(&b->work, t, &b->gpu, &b->p));
     for (int i = 0; i < tt__verify_parts(&b->p, &b->work); i++) {
-        tt__candidate checker;
-        tt__verify_candidate(&checker, i);
+        tt__configuration checker;
+        tt__verify_configuration(&checker, i);
         b->checkers[i] = compile(b, tt__checker[0].name, tt__checker[0].source, &checker);
     }
     OK(tt__space_aside(&b->reference, b->operation, TT__REFERENCE, &b->gpu, &b->p, of->default_config));
@@ -206,7 +206,7 @@ static void test_per_configuration(void **state) {
     open_set(&b, TT__FIRST_DATA, false);
     b.v[0].work.per_config = true;
     const tt__template *of = b.operation->t;
-    const char *cubin = compile(&b, of->path, of->source, &b.reference);
+    const char *cubin = compile(&b, of->path, of->source, &b.reference.configuration);
     OK(tt__kernel_load(&kernel, &counting, cubin, 0, &b.work.reference, &b.work.launch));
     n_runs = 0;
     OK(tt__verifier_reference(&b.v[0], &kernel, &b.work.launch));
@@ -251,7 +251,7 @@ static tt__trial_status verify(bench *b, tt__data_set set, int fault, char reaso
     tt__trial trial = {0};
     snprintf(config, sizeof config, "F=%d", fault);
     OK(tt__space_resolve(&c, b->t, &b->gpu, &b->p, config));
-    const char *cubin = compile(b, b->t->path, b->t->source, &c);
+    const char *cubin = compile(b, b->t->path, b->t->source, &c.configuration);
     OK(tt__kernel_load(&kernel, cu, cubin, 0, &b->t->symbols, &c.launch));
     OK(tt__verify(&b->v[set], &kernel, &c.launch, &trial, NULL));
     tt__kernel_unload(&kernel, cu);

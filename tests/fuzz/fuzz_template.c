@@ -77,8 +77,11 @@ static void look_at(const tt__template *t, const char *text) {
         status = tt__config_options(&options, &n, &space.items[i], &p);
         fuzz_want(status == TT_OK || status == TT_E_TEMPLATE, "options of the compiler");
         tt__str_free(&options);
-        fuzz_want(memcmp(&again.launch, &space.items[i].launch, sizeof again.launch) == 0, "one geometry");
-        fuzz_want(memcmp(again.derived, space.items[i].derived, sizeof again.derived) == 0, "one derivation");
+        fuzz_want(memcmp(&again.configuration.pass, &space.items[i].pass, sizeof space.items[i].pass) == 0,
+                  "one geometry");
+        fuzz_want(memcmp(again.configuration.derived, space.items[i].derived,
+                         sizeof again.configuration.derived) == 0,
+                  "one derivation");
     }
     tt__space_free(&space);
 }

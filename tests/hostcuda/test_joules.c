@@ -49,7 +49,7 @@ static tt_status measure(tt__trial trials[ENTRANTS], const char *watts, const ch
     OK(backend->ops->hello(backend, &gpu, &env));
     assert_int_equal(backend->counts_energy, *watts != '\0');
     const tt__template *t = tt__template_set_find(&templates, "transpose_tiled");
-    const tt__candidate *c[ENTRANTS] = {&candidates[0], &candidates[1]};
+    const tt__configuration *c[ENTRANTS] = {&candidates[0].configuration, &candidates[1].configuration};
     for (int i = 0; i < ENTRANTS; i++) {
         char config[TT__CONFIG_MAX];
         snprintf(config, sizeof config, "%s", t->default_config);

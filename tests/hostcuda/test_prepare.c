@@ -84,7 +84,7 @@ static void a_trial(bench *b, const tt__template *t, const tt__problem *p) {
     tt__trial trial;
     size_t id;
     OK(tt__space_resolve(&c, t, &b->gpu, p, t->default_config));
-    OK(b->backend->ops->submit(b->backend, 7, &c, 0));
+    OK(b->backend->ops->submit(b->backend, 7, &c.configuration, 0));
     OK(b->backend->ops->wait(b->backend, &id, &trial));
     assert_int_equal(id, 7);
     if (trial.status != TT__TRIAL_OK)
@@ -140,7 +140,7 @@ static void test_trials_given_up(void **state) {
     OK(tt__space_resolve(&c, t, &b.gpu, &first, t->default_config));
     OK(b.backend->ops->problem(b.backend, &first, t));
     for (size_t i = 0; i < TRIALS; i++)
-        OK(b.backend->ops->submit(b.backend, 100 + i, &c, 0));
+        OK(b.backend->ops->submit(b.backend, 100 + i, &c.configuration, 0));
     OK(b.backend->ops->wait(b.backend, &id, &trial)); /* one is under way, and another asked for */
     OK(b.backend->ops->problem(b.backend, &second, t));
     a_trial(&b, t, &second);
@@ -190,7 +190,7 @@ static void test_expected_next(void **state) {
     (void)state;
     bench b;
     tt__candidate c[2];
-    const tt__candidate *next[] = {&c[0], &c[1]};
+    const tt__configuration *next[] = {&c[0].configuration, &c[1].configuration};
     tt__problem p = matrix(33);
     open_bench(&b, 2);
     const tt__backend_ops *ops = b.backend->ops;
@@ -227,7 +227,7 @@ static void test_reference_is_expected(void **state) {
     OK(tt__operation_problem(&next, b.own->operation, "doubled", "n=5000"));
     OK(tt__space_resolve(&c, b.own, &b.gpu, &next, "TIMES=3"));
     OK(b.backend->ops->problem(b.backend, &first, t));
-    OK(tt__expected_later(&b.expected, &c, &next));
+    OK(tt__expected_later(&b.expected, &c.configuration, &next));
     for (int i = 0; i < 200 && n_cubins_with(&b, "doubled") < 2; i++) {
         OK(b.backend->ops->problem(b.backend, &first, t));
         a_trial(&b, t, &first);

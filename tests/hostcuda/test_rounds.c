@@ -55,7 +55,8 @@ static void close_bench(bench *b) {
 
 /* The same configuration several times, so that only its place tells one entrant from another. */
 static void hold(bench *b, tt__rounds rounds) {
-    const tt__candidate *c[ENTRANTS] = {&b->candidate, &b->candidate, &b->candidate};
+    const tt__configuration *c[ENTRANTS] = {&b->candidate.configuration, &b->candidate.configuration,
+                                            &b->candidate.configuration};
     OK(tt__backend_finals(b->backend, c, ENTRANTS, rounds, 0, 0, b->trials));
 }
 

@@ -356,8 +356,8 @@ tt_problem sweep_matrix(const sweep_shape *s) {
                         .dst_stride = s->dst_stride};
 }
 
-bool sweep_is_for(const sweep_shape *s, const tt__candidate *c) {
-    const unsigned *g = c->launch.passes[0].grid;
+bool sweep_is_for(const sweep_shape *s, const tt__configuration *c) {
+    const unsigned *g = c->pass.grid;
     if (s->with)
         return strstr(c->config, s->with) != NULL;
     return s->max_blocks == 0 || (int64_t)g[0] * g[1] * g[2] <= s->max_blocks;

@@ -40,7 +40,7 @@ extern size_t sweep_n_shapes;
 bool sweep_ask(tt__problem *p, tt_problem *matrix, const char *op);
 tt_problem sweep_matrix(const sweep_shape *s);
 /* Is the configuration one for this shape? */
-bool sweep_is_for(const sweep_shape *s, const tt__candidate *c);
+bool sweep_is_for(const sweep_shape *s, const tt__configuration *c);
 
 /* Opens the device. A GPU is described with the stand-in's numbers where templates use them. The same shapes
  * then have the same configurations, which are right with any real numbers. */

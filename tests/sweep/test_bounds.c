@@ -8,8 +8,8 @@
  * one of each template. With TT_LONG all of them run, or under sanitizers, which compile all anew, one in 8.
  */
 #include <setjmp.h>
-#include <stdarg.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,7 +132,8 @@ typedef struct place {
     bool at_end;
 } place;
 
-static void check_plainly(const char *cubin, const tt__candidate *c, const tt_problem *p, place where) {
+static void check_plainly(const char *cubin, const tt__configuration *c, const tt__launch *launch,
+                          const tt_problem *p, place where) {
     size_t n_src = (size_t)bench_src_bytes(p), n_dst = (size_t)bench_dst_bytes(p);
     const size_t n_scratch = n_dst / 100 < 16 ? 16 : n_dst / 100; /* of a rectangle in place */
     array arrays[] = {array_open(n_src, where.offset, where.at_end),
@@ -151,11 +152,11 @@ static void check_plainly(const char *cubin, const tt__candidate *c, const tt_pr
         to_device(&arrays[i]);
     snprintf(running, sizeof running, "%s %s touches what is outside the arrays of %lld x %lld of %d bytes\n",
              c->t->kernel, c->config, (long long)p->rows, (long long)p->cols, p->elem_size);
-    OK(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &c->launch));
+    OK(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, launch));
     CUdeviceptr *d_src = &arrays[0].at, *d_dst = &arrays[1].at, *d_scratch = &arrays[2].at;
     void *const of_rectangle[] = {d_dst, d_scratch}, *const others[] = {p->in_place ? d_dst : d_src, d_dst};
-    CU_OK(tt__kernel_launch(&kernel, cu, &c->launch,
-                            p->in_place && p->rows != p->cols ? of_rectangle : others, NULL));
+    CU_OK(tt__kernel_launch(&kernel, cu, launch, p->in_place && p->rows != p->cols ? of_rectangle : others,
+                            NULL));
     CU_OK(cu->cuCtxSynchronize());
     for (int i = 0; i < 3; i++)
         from_device(&arrays[i]);
@@ -176,7 +177,8 @@ static bool in_sample(uint64_t hash) {
     return (hash >> BITS_OF_OTHERS) % step == 0;
 }
 
-/* The offset with which so many bytes end where their pages do, if the alignment allows it and it is not 0. */
+/* The offset with which so many bytes end where their pages do, if the alignment allows it and it is not 0.
+ */
 static size_t to_the_end(size_t n, int align, int otherwise) {
     const size_t offset = (LINE - n % LINE) % LINE;
     return offset && offset % (size_t)align == 0 ? offset : (size_t)(otherwise * align % LINE);
@@ -184,11 +186,13 @@ static size_t to_the_end(size_t n, int align, int otherwise) {
 
 /* With arrays where allocators put them, and with some that no multiple of 16 bytes begins. If it is its
  * turn. */
-static void check_both(worker *w, const tt__candidate *c, const tt__problem *p, const tt_problem *m,
+static void check_both(worker *w, const tt__configuration *c, const tt__problem *p, const tt_problem *m,
                        bool is_first) {
+    tt__launch launch;
     tt__str options;
     int n;
     OK(tt__config_options(&options, &n, c, p));
+    OK(tt__space_launch(&launch, c, &w->gpu, p));
     const uint64_t hash = sweep_hash_kernel(c->t->path, &options);
     const bool chosen = is_first || in_sample(hash);
     w->o->n += chosen;
@@ -198,11 +202,11 @@ static void check_both(worker *w, const tt__candidate *c, const tt__problem *p, 
     }
     w->o->n_mine++;
     const char *cubin = sweep_compile(&w->cubins, c->t->path, c->t->source, &options, n, w->gpu.cc);
-    check_plainly(cubin, c, m, (place){0});
+    check_plainly(cubin, c, &launch, m, (place){0});
     if (!sanitized && device_is_host())
-        check_plainly(cubin, c, m, (place){.at_end = true});
+        check_plainly(cubin, c, &launch, m, (place){.at_end = true});
     if (m->align < LINE)
-        check_plainly(cubin, c, m,
+        check_plainly(cubin, c, &launch, m,
                       (place){.offset = to_the_end((size_t)bench_src_bytes(m), m->align, 3),
                               .dst_offset = to_the_end((size_t)bench_dst_bytes(m), m->align, 5),
                               .at_end = true});

@@ -49,15 +49,18 @@ typedef struct worker {
     bool *had; /* a configuration of the template that has its turn now */
 } worker;
 
-static void try_candidate(worker *w, tt__verifier *v, const tt__candidate *c, outcome *o) {
+static void try_configuration(worker *w, tt__verifier *v, const tt__configuration *c, const tt__gpu *gpu,
+                              outcome *o) {
     tt__kernel kernel;
+    tt__launch launch;
     tt__trial trial = {0};
     tt__str options;
     int n;
     MUST(tt__config_options(&options, &n, c, &v->problem));
+    MUST(tt__space_launch(&launch, c, gpu, &v->problem));
     const char *cubin = sweep_compile(&w->cubins, c->t->path, c->t->source, &options, n, w->gpu.cc);
-    MUST(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &c->launch));
-    MUST(tt__verify(v, &kernel, &c->launch, &trial, NULL));
+    MUST(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &launch));
+    MUST(tt__verify(v, &kernel, &launch, &trial, NULL));
     tt__kernel_unload(&kernel, cu);
     o->tried++;
     if (trial.status == TT__TRIAL_OK)
@@ -81,7 +84,7 @@ typedef struct entry {
 static entry entries[HAD_MAX];
 static size_t n_entries;
 
-static entry *find_entry(uint64_t kernel, const tt__candidate *c) {
+static entry *find_entry(uint64_t kernel, const tt__configuration *c) {
     uint64_t hash = sweep_hash(kernel, c->config, strlen(c->config)) | 1; /* 0 is none */
     size_t i = hash / HAD_MAX % HAD_MAX;
     while (entries[i].hash && entries[i].hash != hash)
@@ -94,15 +97,15 @@ static entry *find_entry(uint64_t kernel, const tt__candidate *c) {
 
 /* Of clusters, where blocks come in these. The strips of transpose_vector (ORDER 3) are 64 blocks wide,
  * however narrow a matrix is. */
-static unsigned directions(const tt__candidate *c) {
+static unsigned directions(const tt__configuration *c) {
     static const char clusters[] = "CLUSTER=";
     const char *at = strstr(c->config, clusters);
-    const unsigned *grid = c->launch.passes[0].grid, least = at ? (unsigned)atoi(at + strlen(clusters)) : 1;
+    const unsigned *grid = c->pass.grid, least = at ? (unsigned)atoi(at + strlen(clusters)) : 1;
     return (grid[0] > 1) + 2 * (grid[1] > least);
 }
 
 /* With several blocks wherever this has them. */
-static bool was_had(const entry *e, const tt__candidate *c) {
+static bool was_had(const entry *e, const tt__configuration *c) {
     for (unsigned d = 0; d < 4; d++)
         if (e->had[d] && (d & directions(c)) == directions(c))
             return true;
@@ -137,7 +140,7 @@ static size_t *pick(worker *w, const tt__space *space, const tt__problem *p, con
     assert_non_null(mine);
     *n_mine = 0;
     for (size_t i = 0; i < space->n; i++) {
-        const tt__candidate *c = &space->items[i];
+        const tt__configuration *c = &space->items[i];
         tt__str options;
         int n;
         if (!sweep_is_for(s, c))
@@ -166,23 +169,24 @@ static void try_all(worker *w, const tt__space *space, const size_t *mine, size_
     const tt__template *t = space->items[0].t, *of = t->operation->t;
     tt__verifier v;
     tt__workload work;
-    tt__candidate checker_of, reference_of;
+    tt__configuration checker_of;
+    tt__candidate reference_of;
     tt__str options;
     int n;
     MUST(tt__workload_of(&work, t, gpu, p));
     const void *checkers[TT__CHECKER_PARTS];
     for (int i = 0; i < tt__verify_parts(p, &work); i++) {
-        tt__verify_candidate(&checker_of, i);
+        tt__verify_configuration(&checker_of, i);
         MUST(tt__config_options(&options, &n, &checker_of, p));
         checkers[i] =
             sweep_compile(&w->cubins, tt__checker[0].name, tt__checker[0].source, &options, n, gpu->cc);
     }
     MUST(tt__space_aside(&reference_of, t->operation, TT__REFERENCE, gpu, p, of->default_config));
-    MUST(tt__config_options(&options, &n, &reference_of, p));
+    MUST(tt__config_options(&options, &n, &reference_of.configuration, p));
     const char *reference = sweep_compile(&w->cubins, of->path, of->source, &options, n, gpu->cc);
     MUST(tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, false, checkers, reference, 0));
     for (size_t i = 0; i < n_mine; i++)
-        try_candidate(w, &v, &space->items[mine[i]], o);
+        try_configuration(w, &v, &space->items[mine[i]], gpu, o);
     tt__verifier_close(&v);
 }
 
@@ -221,7 +225,7 @@ static size_t left_out(const worker *w, const tt__template *t, tt_problem matrix
         return 0;
     MUST(tt__space_add(&space, t, &gpu, &p));
     for (size_t i = 0; i < space.n; i++) {
-        const tt__candidate *c = &space.items[i];
+        const tt__configuration *c = &space.items[i];
         tt__str options;
         int n;
         MUST(tt__config_options(&options, &n, c, &p));

@@ -83,20 +83,22 @@ static bool is_right(const unsigned char *dst, const tt_problem *p) {
     return true;
 }
 
-static void check(const tt__candidate *c, const tt__problem *problem, const tt_problem *p,
+static void check(const tt__configuration *c, const tt__problem *problem, const tt_problem *p,
                   const tt__gpu *gpu) {
     size_t n_src = (size_t)bench_src_bytes(p), n_dst = (size_t)bench_dst_bytes(p);
     unsigned char *dst = reserve(n_dst + MARGIN), *src = p->in_place ? dst : reserve(n_src);
     tt__kernel kernel;
+    tt__launch launch;
     tt__str options, cubin = {0};
     int n;
     if (!dst || !src)
         skip();
     fill(src, p);
     OK(tt__config_options(&options, &n, c, problem));
+    OK(tt__space_launch(&launch, c, gpu, problem));
     OK(tt__nvrtc_compile(&cubin, c->t->path, c->t->source, options.text, n, gpu->cc));
-    OK(tt__kernel_load(&kernel, cu, cubin.text, cubin.len, &c->t->symbols, &c->launch));
-    CU_OK(tt__kernel_launch(&kernel, cu, &c->launch, (void *[]){p->in_place ? &dst : &src, &dst}, NULL));
+    OK(tt__kernel_load(&kernel, cu, cubin.text, cubin.len, &c->t->symbols, &launch));
+    CU_OK(tt__kernel_launch(&kernel, cu, &launch, (void *[]){p->in_place ? &dst : &src, &dst}, NULL));
     CU_OK(cu->cuCtxSynchronize());
     if (!is_right(dst, p))
         fail_msg("%s %s is wrong for %lld x %lld of %d bytes, ld %lld and %lld", c->t->kernel, c->config,

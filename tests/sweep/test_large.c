@@ -39,20 +39,22 @@ static const tt_problem shapes[] = {
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* The cubin of the template's configuration, or of other code that is compiled for the problem. */
-static const char *compile(sweep_cubins *cubins, const char *name, const char *source, const tt__candidate *c,
-                           const tt__problem *p, int cc) {
+static const char *compile(sweep_cubins *cubins, const char *name, const char *source,
+                           const tt__configuration *c, const tt__problem *p, int cc) {
     tt__str options;
     int n;
     MUST(tt__config_options(&options, &n, c, p));
     return sweep_compile(cubins, name, source, &options, n, cc);
 }
 
-static void check(tt__verifier *v, const tt__candidate *c, sweep_cubins *cubins, int cc) {
+static void check(tt__verifier *v, const tt__configuration *c, sweep_cubins *cubins, const tt__gpu *gpu) {
     tt__kernel kernel;
+    tt__launch launch;
     tt__trial trial = {0};
-    const char *cubin = compile(cubins, c->t->path, c->t->source, c, &v->problem, cc);
-    MUST(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &c->launch));
-    MUST(tt__verify(v, &kernel, &c->launch, &trial, NULL));
+    const char *cubin = compile(cubins, c->t->path, c->t->source, c, &v->problem, gpu->cc);
+    MUST(tt__space_launch(&launch, c, gpu, &v->problem));
+    MUST(tt__kernel_load(&kernel, cu, cubin, 0, &c->t->symbols, &launch));
+    MUST(tt__verify(v, &kernel, &launch, &trial, NULL));
     tt__kernel_unload(&kernel, cu);
     if (trial.status != TT__TRIAL_OK)
         fail_msg("%s %s: %s: %s", c->t->kernel, c->config, tt__trial_status_name(trial.status), trial.reason);
@@ -67,7 +69,8 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
     for (size_t i = 0; i < set->n; i++) {
         const tt__template *t = set->items[i], *of = t->operation->t;
         tt__space space = {0};
-        tt__candidate checker_of, reference_of;
+        tt__configuration checker_of;
+        tt__candidate reference_of;
         tt__workload work;
         if (strcmp(t->op, p->op) != 0)
             continue;
@@ -81,15 +84,16 @@ static size_t check_all(const tt__template_set *set, const tt__problem *p, const
                 MUST(tt__space_aside(&reference_of, t->operation, TT__REFERENCE, gpu, p, of->default_config));
                 const void *checkers[TT__CHECKER_PARTS];
                 for (int part = 0; part < tt__verify_parts(p, &work); part++) {
-                    tt__verify_candidate(&checker_of, part);
+                    tt__verify_configuration(&checker_of, part);
                     checkers[part] =
                         compile(&cubins, tt__checker[0].name, tt__checker[0].source, &checker_of, p, gpu->cc);
                 }
-                const char *reference = compile(&cubins, of->path, of->source, &reference_of, p, gpu->cc);
+                const char *reference =
+                    compile(&cubins, of->path, of->source, &reference_of.configuration, p, gpu->cc);
                 MUST(tt__verifier_open(&v, cu, NULL, p, &work, TT__FIRST_DATA, false, false, checkers,
                                        reference, 0));
             }
-            check(&v, &space.items[k * (space.n - 1) / (EACH - 1)], &cubins, gpu->cc);
+            check(&v, &space.items[k * (space.n - 1) / (EACH - 1)], &cubins, gpu);
         }
         tt__space_free(&space);
     }

@@ -190,7 +190,7 @@ static void add_space(const tt__space *space, const tt__problem *p, const tt__te
     for (size_t i = 0; i < space->n; i++) {
         job *j = new_job(t->path, t->source, cc, elem_size);
         tt__copy(j->config, sizeof j->config, space->items[i].config);
-        j->early = space->items[i].launch.passes[0].early ? t->kernel : NULL;
+        j->early = space->items[i].pass.early ? t->kernel : NULL;
         assert_int_equal(tt__config_options(&j->options, &j->n_options, &space->items[i], p), TT_OK);
         bool known = false; /* of this shape, or of one before */
         for (size_t k = 0; k + 1 < jobs.n && !known; k++)
@@ -238,8 +238,8 @@ static void add_files(tt__template **loaded, const tt__gpu *gpu) {
 static void add_checkers(int cc) {
     for (int i = 0; i < TT__CHECKER_PARTS; i++) {
         job *j = new_job(tt__checker[0].name, tt__checker[0].source, cc, 1);
-        tt__candidate checker;
-        tt__verify_candidate(&checker, i);
+        tt__configuration checker;
+        tt__verify_configuration(&checker, i);
         tt__copy(j->config, sizeof j->config, checker.config);
         assert_int_equal(tt__config_options(&j->options, &j->n_options, &checker, NULL), TT_OK);
     }

@@ -58,7 +58,7 @@ static size_t compilers(const tt__backend *b) {
     return ((const fake *)b)->n_compilers;
 }
 
-static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
+static tt_status submit(tt__backend *b, size_t id, const tt__configuration *c, double cutoff_us) {
     fake *f = (fake *)b;
     if (f->n_submitted < SPACE_OF_BOTH)
         f->submitted[f->n_submitted++] = c;
@@ -75,7 +75,7 @@ static void fill(tt__trial *trial, int n_samples, double us) {
         trial->samples_us[i] = (float)us;
 }
 
-static void fill_noisy(fake *f, tt__trial *trial, const tt__candidate *c, double factor) {
+static void fill_noisy(fake *f, tt__trial *trial, const tt__configuration *c, double factor) {
     int a, b;
     assert_int_equal(sscanf(c->config, "A=%d B=%d", &a, &b), 2);
     *trial = (tt__trial){.n_samples = f->n_samples};
@@ -106,11 +106,11 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
     if (f->wrong)
         *trial = (tt__trial){.status = TT__TRIAL_WRONG_RESULT};
     memmove(f->waiting, f->waiting + 1, --f->n_waiting * sizeof *f->waiting);
-    memmove(f->waiting_for, f->waiting_for + 1, f->n_waiting * sizeof(tt__candidate *));
+    memmove(f->waiting_for, f->waiting_for + 1, f->n_waiting * sizeof *f->waiting_for);
     return TT_OK;
 }
 
-static void final_trial(fake *f, const tt__candidate *c, size_t i, tt__trial *trial) {
+static void final_trial(fake *f, const tt__configuration *c, size_t i, tt__trial *trial) {
     if (f->n_stages == f->lost_at || !f->finals_known) {
         *trial = (tt__trial){.status = TT__TRIAL_SKIPPED};
         return;
@@ -134,7 +134,7 @@ static void final_trial(fake *f, const tt__candidate *c, size_t i, tt__trial *tr
         trial->samples_us[k] += c == f->fastest ? -f->tick_us : f->tick_us;
 }
 
-static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+static tt_status finals_ask(tt__backend *b, const tt__configuration *const *c, size_t n, tt__rounds rounds,
                             double lap_us, double train_s) {
     fake *f = (fake *)b;
     if (train_s > 0) { /* nothing is counted */
@@ -302,5 +302,5 @@ const char *bench_expected_config(const bench *b, size_t i) {
     static tt__candidate c; /* until the next call */
     const tt__expected_item *item = &b->expected.later.items[CHECKS + i];
     assert_ok(tt__space_at(&c, item->t, &b->s.gpu, &b->expected.problems[item->problem], item->choice));
-    return c.config;
+    return c.configuration.config;
 }

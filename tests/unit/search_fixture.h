@@ -21,10 +21,10 @@ typedef struct fake {
     tt__backend base;
     const tt__expected *expected;
     size_t waiting[SPACE_OF_BOTH], n_waiting, most_waiting, n_opened, n_prepared, n_compilers;
-    const tt__candidate *waiting_for[SPACE_OF_BOTH];
-    const tt__candidate *submitted[SPACE_OF_BOTH]; /* the first of them */
-    size_t n_submitted, most_soon;                 /* most_soon: in the list of that name */
-    size_t wanted;                                 /* trials; 0: any number */
+    const tt__configuration *waiting_for[SPACE_OF_BOTH];
+    const tt__configuration *submitted[SPACE_OF_BOTH]; /* the first of them */
+    size_t n_submitted, most_soon;                     /* most_soon: in the list of that name */
+    size_t wanted;                                     /* trials; 0: any number */
     size_t kept;      /* the part of these that is kept for templates without a trial */
     double cutoff_us; /* of the last one */
     double us;
@@ -35,13 +35,13 @@ typedef struct fake {
     double step_us;
     float tick_us;
     int n_ticks;
-    const tt__candidate *fastest; /* if not set: the sixth of the first entrants of the finals */
-    const tt__candidate *earlier; /* the finals have fewer samples of it, of 1 us each */
-    bool slow_default;            /* the first of the space takes 20 us */
-    bool wrong;                   /* no trial passes */
-    size_t n_wrong;               /* so many are wrong in the first stage of the finals */
-    double late_us;               /* so much is added to the first trial of a problem */
-    size_t lucky_at;              /* this one of the space takes 1 us at the first try; 0: none */
+    const tt__configuration *fastest; /* if not set: the sixth of the first entrants of the finals */
+    const tt__configuration *earlier; /* the finals have fewer samples of it, of 1 us each */
+    bool slow_default;                /* the first of the space takes 20 us */
+    bool wrong;                       /* no trial passes */
+    size_t n_wrong;                   /* so many are wrong in the first stage of the finals */
+    double late_us;                   /* so much is added to the first trial of a problem */
+    size_t lucky_at;                  /* this one of the space takes 1 us at the first try; 0: none */
     size_t n_lucky;
     size_t n_trials;       /* since the last problem */
     size_t fast_at;        /* this one of the space takes 1 us; 0: none */

@@ -61,7 +61,8 @@ int field_value(const field *f, size_t index, const char *name) {
 }
 
 void field_set(field *f, size_t index, double us) {
-    f->trials[index] = (tt__trial){.status = us > 0 ? TT__TRIAL_OK : TT__TRIAL_LAUNCH_ERROR, .time_us = us};
+    f->trials[index] =
+        (tt__screened){.status = us > 0 ? TT__TRIAL_OK : TT__TRIAL_LAUNCH_ERROR, .time_us = us};
     if (us > 0 && (f->best_us == 0 || us < f->best_us))
         f->best_us = us;
 }

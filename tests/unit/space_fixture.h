@@ -27,7 +27,7 @@ typedef struct field {
     tt__space space;
     tt__cost_model model;
     tt__known *known;
-    tt__trial *trials; /* the result of each configuration's trial */
+    tt__screened *trials; /* the result of each configuration's trial */
     double best_us;
     tt__view view;
 } field;

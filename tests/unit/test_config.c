@@ -31,21 +31,21 @@ static void makes_compiler_options(void **state) {
     static const char expected[] = "-DTILE_DIM=32\0-DMODE=fast";
     static const char *const bad[] = {"A", "A=", "=1", "A=1;2", "A-B=1", "A=\"x\""};
     tt__problem p = square_of(8192, 4);
-    tt__candidate c = {.config = "TILE_DIM=32 MODE=fast"};
+    tt__candidate c = {.configuration.config = "TILE_DIM=32 MODE=fast"};
     tt__str out;
     int n;
-    assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
+    assert_int_equal(tt__config_options(&out, &n, &c.configuration, &p), TT_OK);
     assert_int_equal(n, 2);
     assert_int_equal(out.len, sizeof expected);
     assert_memory_equal(out.text, expected, sizeof expected);
     tt__str_free(&out);
-    c.config[0] = '\0';
-    assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
+    c.configuration.config[0] = '\0';
+    assert_int_equal(tt__config_options(&out, &n, &c.configuration, &p), TT_OK);
     assert_int_equal(n, 0);
     tt__str_free(&out);
     for (size_t i = 0; i < COUNT(bad); i++) {
-        tt__copy(c.config, sizeof c.config, bad[i]);
-        assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_E_INVALID);
+        tt__copy(c.configuration.config, sizeof c.configuration.config, bad[i]);
+        assert_int_equal(tt__config_options(&out, &n, &c.configuration, &p), TT_E_INVALID);
         assert_null(out.text);
     }
 }
@@ -87,23 +87,23 @@ static void derives_what_the_problem_fixes(void **state) {
         int n;
         size_t at = 0;
         assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, cases[i].config), TT_OK);
-        assert_string_equal(c.config, cases[i].config);
+        assert_string_equal(c.configuration.config, cases[i].config);
         assert_int_equal(tt__space_add(&space, t, &gpu, &p), TT_OK);
         assert_int_equal(tt__space_survey(&s, t, &gpu, &p), TT_OK);
         assert_int_equal(space.n, 4);
         assert_int_equal(s.legal, 4);
-        while (strcmp(space.items[at].config, c.config) != 0)
+        while (strcmp(space.items[at].config, c.configuration.config) != 0)
             at++;
-        assert_memory_equal(space.items[at].derived, c.derived, sizeof c.derived);
-        assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
+        assert_memory_equal(space.items[at].derived, c.configuration.derived, sizeof c.configuration.derived);
+        assert_int_equal(tt__config_options(&out, &n, &c.configuration, &p), TT_OK);
         assert_int_equal(n, cases[i].n_options);
         for (size_t k = 0; k < out.len; k++)
             out.text[k] = out.text[k] ? out.text[k] : '|';
         assert_string_equal(out.text, cases[i].options);
-        tt__config_build(build, &c, &p);
+        tt__config_build(build, &c.configuration, &p);
         assert_string_equal(build, cases[i].build);
-        c.t = NULL;
-        tt__config_build(build, &c, &p);
+        c.configuration.t = NULL;
+        tt__config_build(build, &c.configuration, &p);
         assert_string_equal(build, cases[i].config);
         tt__str_free(&out);
         tt__space_free(&space);
@@ -136,9 +136,9 @@ static void names_formulas(void **state) {
     assert_int_equal(c.launch.passes[0].grid[1], 128);
     assert_int_equal(c.launch.passes[0].shared_bytes, 65);
     assert_int_equal(c.launch.args[1].i, 4);
-    tt__config_build(build, &c, &p);
+    tt__config_build(build, &c.configuration, &p);
     assert_string_equal(build, "A=32 R=2 EDGES=1");
-    assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
+    assert_int_equal(tt__config_options(&out, &n, &c.configuration, &p), TT_OK);
     assert_int_equal(n, 4);
     tt__str_free(&out);
     tt__space_free(&space);
@@ -171,7 +171,7 @@ static void knows_true_and_false(void **state) {
     for (size_t i = 0; i < COUNT(wheres); i++) {
         char text[512];
         tt__template *t;
-        tt__candidate c;
+        tt__candidate c, first;
         tt__space space = {0};
         snprintf(text, sizeof text,
                  "//@ kernel k\n//@ op transpose\n//@ param USE true false\n//@ param MODE auto other\n"
@@ -181,8 +181,9 @@ static void knows_true_and_false(void **state) {
         if (tt__template_parse(&t, "t.cu", text) != TT_OK || tt__space_add(&space, t, &gpu, &p) != TT_OK)
             fail_msg("%s: %s", wheres[i], tt_last_error());
         assert_int_equal(space.n, 6); /* without USE=true V=1 */
+        assert_int_equal(tt__space_at(&first, t, &gpu, &p, space.items[0].choice), TT_OK);
         assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "USE=true MODE=auto V=1"), TT_E_UNSUPPORTED);
-        assert_int_equal(space.items[0].launch.args[1].i, 1);
+        assert_int_equal(first.launch.args[1].i, 1);
         tt__space_free(&space);
         tt__template_free(&t);
     }
@@ -242,7 +243,7 @@ static void sizes_are_arguments(void **state) {
             if (tt__space_resolve(&candidate, t, &gpu, &p, t->default_config) != TT_OK)
                 continue;
             legal++;
-            tt__config_build(build, &candidate, &p);
+            tt__config_build(build, &candidate.configuration, &p);
             assert_int_equal(tt__check_config(build),
                              TT_OK); /* as readers of a store and of a lock file do */
             while (at < n_builds && strcmp(builds[at], build) != 0)
@@ -301,7 +302,7 @@ static void asks_for_long_instances(void **state) {
         symbol);
     assert_int_equal(tt__template_parse(&t, "t.cu", text.text), TT_OK);
     assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "A=1"), TT_OK);
-    assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
+    assert_int_equal(tt__config_options(&out, &n, &c.configuration, &p), TT_OK);
     const char *at = out.text;
     for (int i = 0; i < n; i++, at += strlen(at) + 1)
         n_found += strncmp(at, "kernel:", 7) == 0 && strcmp(at + 7, symbol) == 0;
@@ -336,7 +337,7 @@ static void asks_for_names_of_cxx(void **state) {
             cases[i].code);
         assert_int_equal(tt__template_parse(&t, "t.cu", text.text), TT_OK);
         assert_int_equal(tt__space_resolve(&c, t, &gpu, &p, "A=1"), TT_OK);
-        assert_int_equal(tt__config_options(&out, &n, &c, &p), TT_OK);
+        assert_int_equal(tt__config_options(&out, &n, &c.configuration, &p), TT_OK);
         const char *at = out.text;
         for (int k = 0; k < n; k++, at += strlen(at) + 1)
             asked |= strcmp(at, "kernel:k") == 0;

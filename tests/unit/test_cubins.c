@@ -60,30 +60,30 @@ static int leave(void **state) {
     return 0;
 }
 
-static tt__candidate candidate(const fixture *f, const char *config) {
+static tt__configuration configuration(const fixture *f, const char *config) {
     tt__candidate c;
     if (tt__space_resolve(&c, f->t, &gpu, &f->p, config) != TT_OK)
         fail_msg("%s", tt_last_error());
-    return c;
+    return c.configuration;
 }
 
 static tt__cubin *want(fixture *f, const char *config) {
-    tt__candidate c = candidate(f, config);
+    tt__configuration c = configuration(f, config);
     tt__cubin *cubin;
     assert_int_equal(tt__cubins_want(&f->cubins, &c, &f->p, &cubin), TT_OK);
     return cubin;
 }
 
 static void expect(fixture *f, const char *config) {
-    tt__candidate c = candidate(f, config);
+    tt__configuration c = configuration(f, config);
     assert_int_equal(tt__expected_later(&f->expected, &c, &f->p), TT_OK);
 }
 
 static void expect_soon(fixture *f, size_t n, const char *const *configs) {
-    tt__candidate c[4];
-    const tt__candidate *pointers[4] = {0};
+    tt__configuration c[4];
+    const tt__configuration *pointers[4] = {0};
     for (size_t i = 0; i < n; i++) {
-        c[i] = candidate(f, configs[i]);
+        c[i] = configuration(f, configs[i]);
         pointers[i] = &c[i];
     }
     assert_int_equal(tt__expected_soon(&f->expected, pointers, n, &f->p), TT_OK);
@@ -176,7 +176,7 @@ static void test_what_is_derived_makes_another(void **state) {
     bool found;
     for (size_t i = 0; i < 4; i++) {
         tt__problem_set(&f->p, "rows", sides[i]);
-        tt__candidate c = candidate(f, "A=1 R=1");
+        tt__configuration c = configuration(f, "A=1 R=1");
         cubins[i] = want(f, "A=1 R=1");
         assert_int_equal(tt__cubins_name(&f->cubins, &c, &f->p, cubins[i]), TT_OK);
     }
@@ -212,7 +212,7 @@ static void test_what_is_derived_makes_another(void **state) {
 static void test_what_is_saved_is_found(void **state) {
     fixture *f = *state;
     tt__cubin *cubin = want(f, "A=1 R=1");
-    tt__candidate c = candidate(f, "A=1 R=1"), other = candidate(f, "A=1 R=2");
+    tt__configuration c = configuration(f, "A=1 R=1"), other = configuration(f, "A=1 R=2");
     tt__str key = {0};
     bool found;
     assert_ptr_equal(next(f), cubin);

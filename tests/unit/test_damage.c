@@ -69,7 +69,7 @@ static void ask(const char *path, bool read_only) {
         tt_status got = tt__ladder(ctx, &ctx->templates, &h100, &p, &choice, &c);
         may_fail(got, "the ladder");
         if (got == TT_OK)
-            assert_ok(tt__space_resolve(&again, c.t, &h100, &p, choice.config));
+            assert_ok(tt__space_resolve(&again, c.configuration.t, &h100, &p, choice.config));
     }
     tt_close(&ctx);
 }

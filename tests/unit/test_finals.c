@@ -348,7 +348,7 @@ static void test_the_screening_elects_by_medians(void **state) {
     race r;
     race_open(&r, false);
     r.b.backend.fails_at = 1;
-    tt__trial *lucky = &r.all.trials[3];
+    tt__screened *lucky = &r.all.trials[3];
     for (int i = 0; i < lucky->n_samples; i++)
         lucky->samples_us[i] = 1;
     race_run(&r);

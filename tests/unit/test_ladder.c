@@ -166,7 +166,7 @@ static void a_rule_answers_what_was_not_measured(void **state) {
     assert_string_equal(choice.problem, "");
     assert_non_null(strstr(choice.why, "other problems took"));
     assert_ok(tt__ladder(ctx, &ctx->templates, h200, &asked, &choice, &c));
-    assert_string_equal(c.config, choice.config);
+    assert_string_equal(c.configuration.config, choice.config);
     assert_ok(tt__ladder(ctx, &ctx->templates, &h800, &asked, &choice, &c));
     assert_int_equal(choice.match, TT_MATCH_OTHER_GPU);
     asked.warm = true; /* no rule is for it */
@@ -607,7 +607,7 @@ static void any_problem_has_a_legal_answer(void **state) {
         assert_ok(tt__ladder(ctx, &ctx->templates, &gpu, &p, &choice, &c));
         assert_true(choice.match == TT_MATCH_OTHER_GPU || choice.match == TT_MATCH_DEFAULT);
         tt__candidate again;
-        assert_ok(tt__space_resolve(&again, c.t, &gpu, &p, choice.config));
+        assert_ok(tt__space_resolve(&again, c.configuration.t, &gpu, &p, choice.config));
         assert_true(choice.why[0]);
         assert_true(choice.match != TT_MATCH_DEFAULT || (!choice.gpu[0] && choice.rows == 0));
     }

@@ -68,7 +68,7 @@ static void test_the_limit(void **state) {
     enum { N = 12, TRAIN_LAUNCHES = 24 };
     static const tt__template t;
     static tt__cubin cubin;
-    const tt__candidate candidate = {.t = &t};
+    const tt__configuration candidate = {.t = &t};
     for (int trains = 0; trains < 2; trains++) {
         const double lap_s = N * 0.5, train_s = trains ? 5 : 0;
         begin(TT__FINALS_ASKED);

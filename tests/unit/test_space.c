@@ -4,6 +4,7 @@
 #include "template_fixture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/grow.h"
 #include "kernel/load/parse.h"
@@ -17,14 +18,19 @@ static int64_t ceil_div(int64_t a, int64_t b) {
 
 /* ---- The same spaces, by hand -------------------------------------------------------------------------- */
 
-static tt__candidate *list_add(tt__space *s) {
+typedef struct list {
+    size_t n;
+    tt__candidate *items;
+} list;
+
+static tt__candidate *list_add(list *s) {
     assert_int_equal(TT__GROW(s->items, s->n), TT_OK);
     tt__candidate *c = &s->items[s->n];
     *c = (tt__candidate){.launch = {.n_passes = 1, .passes = {{.grid = {1, 1, 1}, .block = {1, 1, 1}}}}};
     return c;
 }
 
-static void add_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p, int tile, int rows, int pad,
+static void add_tiled(list *s, const tt__gpu *g, const tt__problem *p, int tile, int rows, int pad,
                       int unroll, int order) {
     const tt_problem m = tt__matrix_of(p);
     int64_t across = ceil_div(m.cols, tile), down = ceil_div(m.rows, (int64_t)tile * unroll);
@@ -35,8 +41,8 @@ static void add_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p, int 
         shared > g->shared_per_block)
         return;
     tt__candidate *c = list_add(s);
-    snprintf(c->config, sizeof c->config, "TILE_DIM=%d BLOCK_ROWS=%d PAD=%d UNROLL=%d ORDER=%d", tile, rows,
-             pad, unroll, order);
+    snprintf(c->configuration.config, sizeof c->configuration.config,
+             "TILE_DIM=%d BLOCK_ROWS=%d PAD=%d UNROLL=%d ORDER=%d", tile, rows, pad, unroll, order);
     tt__pass *pass = &c->launch.passes[0];
     pass->block[0] = (unsigned)tile;
     pass->block[1] = (unsigned)rows;
@@ -62,7 +68,7 @@ static void add_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p, int 
     s->n++;
 }
 
-static void list_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p) {
+static void list_tiled(list *s, const tt__gpu *g, const tt__problem *p) {
     for (int tile = 16; tile <= 128; tile *= 2)
         for (int rows = 2; rows <= 32; rows *= 2)
             for (int pad = 0; pad <= 4; pad = pad ? 2 * pad : 1)
@@ -71,7 +77,7 @@ static void list_tiled(tt__space *s, const tt__gpu *g, const tt__problem *p) {
                         add_tiled(s, g, p, tile, rows, pad, unroll, order);
 }
 
-static void list_linear(tt__space *s, const tt__gpu *g, const tt__problem *p) {
+static void list_linear(list *s, const tt__gpu *g, const tt__problem *p) {
     int64_t bytes = number_of(p, "bytes");
     for (int vec = 4; vec <= 16; vec *= 2)
         for (int threads = 128; threads <= 1024; threads *= 2)
@@ -83,8 +89,8 @@ static void list_linear(tt__space *s, const tt__gpu *g, const tt__problem *p) {
                 if (keep && (g->cc < 80 || stream || vec < 16 || bytes <= g->l2_bytes))
                     continue;
                 tt__candidate *c = list_add(s);
-                snprintf(c->config, sizeof c->config, "VEC=%d THREADS=%d UNROLL=%d STREAM=%d KEEP=%d", vec,
-                         threads, unroll, stream, keep);
+                snprintf(c->configuration.config, sizeof c->configuration.config,
+                         "VEC=%d THREADS=%d UNROLL=%d STREAM=%d KEEP=%d", vec, threads, unroll, stream, keep);
                 c->launch.passes[0].block[0] = (unsigned)threads;
                 c->launch.passes[0].grid[0] = (unsigned)grid;
                 c->launch.passes[0].n_args = 4;
@@ -116,21 +122,25 @@ static void same_launch(const tt__launch *a, const tt__launch *b) {
 }
 
 /* `found` is `expected` with the default moved to the front, if it is there. */
-static void same_space(const tt__space *found, const tt__space *expected, const tt__template *t) {
+static void same_space(const tt__space *found, const list *expected, const tt__template *t,
+                       const tt__gpu *gpu, const tt__problem *p) {
+    tt__launch launch;
     size_t at = 0;
     assert_int_equal(found->n, expected->n);
     for (size_t i = 0; i < expected->n; i++)
-        if (strcmp(expected->items[i].config, t->default_config) == 0) {
+        if (strcmp(expected->items[i].configuration.config, t->default_config) == 0) {
             assert_string_equal(found->items[0].config, t->default_config);
-            same_launch(&found->items[0].launch, &expected->items[i].launch);
+            assert_int_equal(tt__space_launch(&launch, &found->items[0], gpu, p), TT_OK);
+            same_launch(&launch, &expected->items[i].launch);
             at = 1;
         }
     for (size_t i = 0; i < expected->n; i++) {
-        if (strcmp(expected->items[i].config, t->default_config) == 0)
+        if (strcmp(expected->items[i].configuration.config, t->default_config) == 0)
             continue;
-        assert_string_equal(found->items[at].config, expected->items[i].config);
+        assert_string_equal(found->items[at].config, expected->items[i].configuration.config);
         assert_ptr_equal(found->items[at].t, t);
-        same_launch(&found->items[at++].launch, &expected->items[i].launch);
+        assert_int_equal(tt__space_launch(&launch, &found->items[at++], gpu, p), TT_OK);
+        same_launch(&launch, &expected->items[i].launch);
     }
 }
 
@@ -138,7 +148,7 @@ static void agrees_with_loops(void **state) {
     (void)state;
     static const struct {
         const char *file, *op;
-        void (*list)(tt__space *, const tt__gpu *, const tt__problem *);
+        void (*make)(list *, const tt__gpu *, const tt__problem *);
     } cases[] = {{"transpose_tiled.cu", "transpose", list_tiled}, {"copy_linear.cu", "copy", list_linear}};
     size_t total = 0;
     for (size_t i = 0; i < COUNT(cases) * TEMPLATE_SHAPES * 2; i++) {
@@ -146,20 +156,21 @@ static void agrees_with_loops(void **state) {
         size_t k = i / 2 / TEMPLATE_SHAPES;
         tt__problem p = template_problem(cases[k].op, i / 2 % TEMPLATE_SHAPES);
         tt__template *t = template_load(cases[k].file);
-        tt__space found = {0}, expected = {0};
+        tt__space found = {0};
+        list expected = {0};
         if (tt__space_add(&found, t, gpu, &p) != TT_OK)
             fail_msg("%s", tt_last_error());
-        cases[k].list(&expected, gpu, &p);
-        same_space(&found, &expected, t);
+        cases[k].make(&expected, gpu, &p);
+        same_space(&found, &expected, t, gpu, &p);
         for (size_t c = 0; c < found.n; c += 37) {
             tt__candidate one;
             assert_int_equal(tt__space_resolve(&one, t, gpu, &p, found.items[c].config), TT_OK);
-            assert_string_equal(one.config, found.items[c].config);
-            same_launch(&one.launch, &found.items[c].launch);
+            assert_string_equal(one.configuration.config, found.items[c].config);
+            assert_memory_equal(&one.configuration.pass, &found.items[c].pass, sizeof(tt__pass));
         }
         total += found.n;
         tt__space_free(&found);
-        tt__space_free(&expected);
+        free(expected.items);
         tt__template_free(&t);
     }
     assert_true(total > 1000);
@@ -200,7 +211,8 @@ static void knows_words_and_arguments(void **state) {
     assert_int_equal(tt__space_add(&s, t, &template_gpu, &p), TT_OK);
     assert_int_equal(s.n, COUNT(order));
     for (size_t i = 0; i < s.n; i++) {
-        const tt__launch *l = &s.items[i].launch;
+        tt__launch launch, *l = &launch;
+        assert_int_equal(tt__space_launch(l, &s.items[i], &template_gpu, &p), TT_OK);
         assert_string_equal(s.items[i].config, order[i]);
         assert_int_equal(l->passes[0].grid[0], 8);
         assert_int_equal(l->passes[0].grid[2], grid_z[i]);
@@ -257,7 +269,7 @@ static void resolves_and_says_why_not(void **state) {
             fail_msg("status %d\n  found    %s\n  expected %s", status, tt_last_error(),
                      resolved[i].sentence);
         if (status == TT_OK)
-            assert_string_equal(c.config, "TILE_DIM=64 BLOCK_ROWS=8 PAD=0 UNROLL=2 ORDER=1");
+            assert_string_equal(c.configuration.config, "TILE_DIM=64 BLOCK_ROWS=8 PAD=0 UNROLL=2 ORDER=1");
     }
     tt__problem copy = template_problem("copy", 0);
     assert_int_equal(tt__space_resolve(&c, t, &template_gpu, &copy, t->default_config), TT_E_UNSUPPORTED);

@@ -51,7 +51,7 @@ static void samples_large_spaces(void **state) {
             fail_msg("found %g configurations, expected %g", space.legal, cases[i].legal);
         assert_string_equal(space.items[0].config, t->default_config);
         for (size_t k = 0; k < space.n; k++) {
-            values[space.items[k].launch.passes[0].block[0] - 1]++;
+            values[space.items[k].pass.block[0] - 1]++;
             if (k > 1)
                 assert_string_not_equal(space.items[k].config, space.items[k - 1].config);
             if (k % 1024 == 0)

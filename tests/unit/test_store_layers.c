@@ -151,7 +151,7 @@ static void a_valid_winner_stays_one(void **state) {
     assert_string_equal(best(ctx, &p).layer, "system");
     assert_ok(tt__ladder(ctx, &ctx->templates, &h800, &p, &c, &candidate));
     assert_string_equal(c.layer, "system");
-    assert_string_equal(candidate.config, small_config);
+    assert_string_equal(candidate.configuration.config, small_config);
     tt_close(&ctx);
     unsetenv("TILETUNE_SYSTEM_DB");
 }

@@ -17,14 +17,14 @@ static void test_inserts(void **state) {
     tt__space found = {0};
     bench_open(&b, true);
     assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &all));
-    tt__candidate missing = all.space.items[MISSING], best = all.space.items[BEST];
+    tt__configuration missing = all.space.items[MISSING], best = all.space.items[BEST];
     memmove(&all.space.items[MISSING], &all.space.items[MISSING + 1],
             (all.space.n - MISSING - 1) * sizeof missing);
     all.space.n--;
     assert_ok(tt__search_try(&b.s, &all, BEST - 1));
     assert_int_equal(all.best, BEST - 1);
     all.default_weight = 0.5;
-    const tt__candidate *some[] = {&best, &missing, &missing};
+    const tt__configuration *some[] = {&best, &missing, &missing};
     for (size_t i = 0; i < 3; i++)
         assert_ok(tt__space_append(&found, some[i]));
     assert_ok(tt__search_insert(&all, &found));
@@ -108,7 +108,7 @@ static void test_a_sample_has_what_is_stored(void **state) {
             tt__candidate c;
             tt__trial trial = {.time_us = 1};
             assert_ok(tt__space_resolve(&c, b.f.t[2], &b.s.gpu, &b.f.problem, stored));
-            assert_ok(tt__session_store(&b.s, some.problem_id, &c, TT__STAGE_SCREEN, &trial));
+            assert_ok(tt__session_store(&b.s, some.problem_id, &c.configuration, TT__STAGE_SCREEN, &trial));
         }
         tt__search_close(&some);
     }
@@ -128,7 +128,7 @@ static void test_a_timeout_is_in_no_other_part(void **state) {
     b.s.trial_timeout_s = 10;
     assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
     assert_ok(tt__space_resolve(&c, b.f.t[2], &b.s.gpu, &b.f.problem, stored));
-    assert_ok(tt__session_store(&b.s, some.problem_id, &c, TT__STAGE_SCREEN, &trial));
+    assert_ok(tt__session_store(&b.s, some.problem_id, &c.configuration, TT__STAGE_SCREEN, &trial));
     tt__search_close(&some);
     for (int k = 0; k < 3; k++) { /* the whole, and two parts */
         b.call.part = (tt__space_part){k ? k - 1 : 0, k ? 2 : 0};
@@ -163,7 +163,8 @@ static void test_a_sample_has_the_winner(void **state) {
     b.set = (tt__template_set){1, &b.f.t[2]};
     assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &some));
     assert_ok(tt__space_resolve(&c, b.f.t[2], &b.s.gpu, &b.f.problem, stored));
-    assert_ok(tt__store_config(b.s.store, "vast", c.t->op, c.t->hash, stored, &id));
+    assert_ok(
+        tt__store_config(b.s.store, "vast", c.configuration.t->op, c.configuration.t->hash, stored, &id));
     assert_ok(tt__store_winner_put(b.s.store, b.s.run_id, some.problem_id, id, &(tt__winner){.time_us = 1}));
     tt__search_close(&some);
     tt__copy(b.s.env.driver, sizeof b.s.env.driver, "590.1");

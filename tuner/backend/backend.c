@@ -3,7 +3,7 @@
  */
 #include "tuner/backend/backend.h"
 
-tt_status tt__backend_finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+tt_status tt__backend_finals(tt__backend *b, const tt__configuration *const *c, size_t n, tt__rounds rounds,
                              double lap_us, double train_s, tt__trial *trials) {
     bool done = false;
     TT_TRY(b->ops->finals_ask(b, c, n, rounds, lap_us, train_s));

@@ -37,7 +37,7 @@ typedef struct tt__backend_ops {
     size_t (*compilers)(const tt__backend *b);
     /* Requests a trial. The candidate is borrowed until the trial is returned. Screening may stop early for a
      * configuration slower than the latest cutoff_us (0: never). The caller chooses `id`. */
-    tt_status (*submit)(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us);
+    tt_status (*submit)(tt__backend *b, size_t id, const tt__configuration *c, double cutoff_us);
     /* Requests of the lane that have not reached a GPU at this time, on the clock of tt__now_s, end as
      * SKIPPED. INFINITY, as after `problem`: all are awaited. NULL: all always are. */
     void (*await_until)(tt__backend *b, double end_s);
@@ -51,15 +51,16 @@ typedef struct tt__backend_ops {
      * so many seconds follow: trials[i].energy; TT_E_UNSUPPORTED: the device does not count energy.
      * Candidates are borrowed until `finals_take` says that the request is *done. Its status is that of the
      * finals. */
-    tt_status (*finals_ask)(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+    tt_status (*finals_ask)(tt__backend *b, const tt__configuration *const *c, size_t n, tt__rounds rounds,
                             double lap_us, double train_s);
     tt_status (*finals_take)(tt__backend *b, bool *done, tt__trial *trials);
     /* Counts one launch of a candidate that passed. Counters that are not to be had are no failure. NULL: the
      * backend has none. */
-    tt_status (*count)(tt__backend *b, const tt__candidate *c, tt__counted *out);
+    tt_status (*count)(tt__backend *b, const tt__configuration *c, tt__counted *out);
     /* Looks closer at the bits of a candidate that passed. NULL: the backend knows no more than its trials.
      */
-    tt_status (*bits)(tt__backend *b, const tt__candidate *c, const tt__bits_ask *ask, tt__bits_found *out);
+    tt_status (*bits)(tt__backend *b, const tt__configuration *c, const tt__bits_ask *ask,
+                      tt__bits_found *out);
     /* Measures what the GPU can do at most. Unknown parts are 0. NULL: as above. */
     tt_status (*peaks)(tt__backend *b, tt__peaks *out);
     void (*close)(tt__backend *b);
@@ -72,7 +73,7 @@ struct tt__backend {
 };
 
 /* Asks for finals and waits for them. No trial may be in flight. */
-tt_status tt__backend_finals(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+tt_status tt__backend_finals(tt__backend *b, const tt__configuration *const *c, size_t n, tt__rounds rounds,
                              double lap_us, double train_s, tt__trial *trials);
 
 #define TT__NO_TRIAL SIZE_MAX

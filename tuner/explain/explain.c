@@ -24,31 +24,33 @@ typedef struct chosen {
     tt__explanation *e;
     tt__session *s;
     const tt__search *search;
-    const tt__candidate *c[TT__EXPLAINED_MAX]; /* of the explanation's items */
+    const tt__configuration *c[TT__EXPLAINED_MAX];  /* of the explanation's items */
+    const tt__problem *problems[TT__EXPLAINED_MAX]; /* theirs */
 } chosen;
 
 static tt__explained *add(chosen *all, tt__explain_role role, const tt__search *search, int64_t at) {
     tt__explanation *e = all->e;
     if (at == TT__NOTHING || e->n == TT__EXPLAINED_MAX)
         return NULL;
-    const tt__candidate *c = &search->space.items[at];
+    const tt__configuration *c = &search->space.items[at];
     for (int i = 0; i < e->n; i++)
         if (all->c[i] == c)
             return NULL;
     tt__explained *x = &e->items[e->n];
+    all->problems[e->n] = &search->problem;
     all->c[e->n++] = c;
     x->role = role;
     tt__copy(x->kernel, sizeof x->kernel, c->t->kernel);
     tt__copy(x->config, sizeof x->config, c->config);
     x->trial.status = TT__TRIAL_SKIPPED;
     if (search->known[at] == TT__TRIED)
-        x->trial = search->trials[at];
+        tt__search_trial(&x->trial, search, (size_t)at);
     tt__trial_weigh(&x->trial, 1 / c->weight); /* as it was measured */
     return x;
 }
 
 /* The nearest legal value of parameter k in this direction, with all others the same. */
-static void add_neighbour(chosen *all, const tt__candidate *winner, size_t k, int step) {
+static void add_neighbour(chosen *all, const tt__configuration *winner, size_t k, int step) {
     const tt__param *p = &winner->t->params[k];
     size_t choice[TT__PARAMS_MAX];
     if (tt__config_parse(choice, winner->t, winner->config) != TT_OK)
@@ -82,7 +84,7 @@ static void choose(chosen *all, const tt__search *copy, const tt_result *winner)
     add(all, TT__ROLE_DEFAULT, search, tt__space_default(&search->space, (size_t)at));
     if (copy->space.n && copy->best != TT__NOTHING && strcmp(search->problem.op, copy->problem.op) != 0)
         add(all, TT__ROLE_COPY, copy, copy->best);
-    const tt__candidate *c = all->c[0];
+    const tt__configuration *c = all->c[0];
     for (size_t p = 0; p < c->t->n_params; p++)
         for (int step = -1; step <= 1; step += 2)
             add_neighbour(all, c, p, step);
@@ -119,7 +121,7 @@ static tt_status try_untried(chosen *all) {
 /* Times all in the same rounds, so that differences of a percent show. */
 static tt_status time_together(chosen *all) {
     static const tt__rounds rounds = {.least = 7, .most = 15, .worth_s = 0.1, .loads = 1};
-    const tt__candidate *c[TT__EXPLAINED_MAX];
+    const tt__configuration *c[TT__EXPLAINED_MAX];
     tt__explained *of[TT__EXPLAINED_MAX];
     double lap_us = 0;
     size_t n = 0;
@@ -159,10 +161,10 @@ static tt_status measure(chosen *all) {
 /* ---- Facts ----------------------------------------------------------------------------------------------
  */
 
-static void add_launch(tt__explain_facts *f, const tt__explained *x, const tt__candidate *c) {
-    const tt__pass *pass = &c->launch.passes[tt__main_pass(&c->launch)];
-    for (int i = 0; i < c->launch.n_passes; i++)
-        f->launches += c->launch.passes[i].off ? 0 : 1 + c->launch.passes[i].repeats;
+static void add_launch(tt__explain_facts *f, const tt__explained *x, const tt__launch *l) {
+    const tt__pass *pass = &l->passes[tt__main_pass(l)];
+    for (int i = 0; i < l->n_passes; i++)
+        f->launches += l->passes[i].off ? 0 : 1 + l->passes[i].repeats;
     f->blocks = tt__pass_blocks(pass);
     f->threads = (int)tt__pass_threads(pass);
     f->regs = x->trial.regs;
@@ -208,6 +210,7 @@ static tt_status collect(chosen *all) {
     for (int i = 0; i < e->n; i++) {
         tt__explained *x = &e->items[i];
         tt__explain_facts *f = &x->facts;
+        tt__launch launch;
         if (!passed(x))
             continue;
         f->cc = e->gpu.cc;
@@ -215,7 +218,8 @@ static tt_status collect(chosen *all) {
         f->peak_gbps = e->gpu.peak_gbps;
         f->l2_gbps = e->peaks.l2_gbps;
         x->slower = e->items[0].trial.time_us > 0 ? f->time_us / e->items[0].trial.time_us - 1 : 0;
-        add_launch(f, x, all->c[i]);
+        TT_TRY(tt__space_launch(&launch, all->c[i], &e->gpu, all->problems[i]));
+        add_launch(f, x, &launch);
         TT_TRY(add_data(f, all, x));
         if (copy && f->moved_bytes > 0)
             f->copy_gbps = f->moved_bytes / (copy->trial.time_us * 1e3);
@@ -456,7 +460,7 @@ static tt__explained *find_role(tt__explanation *e, tt__explain_role role) {
 /* Measures the energy of the winner and of the default. */
 static tt_status measure_energy(tt__explanation *e, const tt__session *s, const tt__search *search) {
     tt__explained *of[2] = {find_role(e, TT__ROLE_WINNER), find_role(e, TT__ROLE_DEFAULT)};
-    const tt__candidate *c[2];
+    const tt__configuration *c[2];
     tt__trial trials[2];
     size_t n = 0;
     for (; n < 2 && of[n]; n++) {

@@ -75,7 +75,7 @@ out:
     return status;
 }
 
-static tt_status find_or_add(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
+static tt_status find_or_add(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
                              tt__cubin **out) {
     *out = NULL;
     tt__cubin *fresh = calloc(1, sizeof *fresh);
@@ -92,7 +92,7 @@ static tt_status find_or_add(tt__cubins *c, const tt__candidate *candidate, cons
     return status;
 }
 
-tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
+tt_status tt__cubins_want(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
                           tt__cubin **out) {
     TT_TRY(find_or_add(c, candidate, p, out));
     if (!(*out)->wanted)
@@ -113,7 +113,7 @@ static tt__cubin *next_wanted(const tt__cubins *c) {
 }
 
 tt_status tt__cubins_next(tt__cubins *c, tt__expected *expected, tt__cubin **out) {
-    tt__candidate expects;
+    tt__configuration expects;
     const tt__problem *p;
     tt__cubin *next = next_wanted(c);
     while (!next && tt__expected_next(expected, &expects, &p)) {
@@ -269,7 +269,7 @@ void tt__cubins_unfilled(tt__str *out, const tt__template *t, const void *image,
 
 /* ---- Storing ------------------------------------------------------------------------------------------- */
 
-tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
+tt_status tt__cubins_name(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
                           const tt__cubin *cubin) {
     TT_TRY(TT__GROW(c->names, c->n_names));
     tt__cubin_name *name = &c->names[c->n_names++];
@@ -326,7 +326,7 @@ static tt_status add_problem(tt__expected *e, const tt__problem *p, uint32_t *at
     return TT_OK;
 }
 
-static tt_status append(tt__expected *e, tt__expected_list *list, const tt__candidate *c,
+static tt_status append(tt__expected *e, tt__expected_list *list, const tt__configuration *c,
                         const tt__problem *p) {
     tt__expected_item item = {.t = c->t};
     TT_TRY(add_problem(e, p, &item.problem));
@@ -339,15 +339,16 @@ static tt_status append(tt__expected *e, tt__expected_list *list, const tt__cand
 }
 
 /* Kernels beside those that are tuned. */
-static tt_status append_aside(tt__expected *e, const tt__candidate *c, const tt__problem *p) {
-    TT_TRY(append(e, &e->later, &(tt__candidate){.t = NULL}, p));
+static tt_status append_aside(tt__expected *e, const tt__configuration *c, const tt__problem *p) {
+    TT_TRY(append(e, &e->later, &(tt__configuration){.t = NULL}, p));
     TT_TRY(TT__GROW(e->asides, e->n_asides));
     e->later.items[e->later.n - 1].aside = (uint32_t)e->n_asides;
     e->asides[e->n_asides++] = *c;
     return TT_OK;
 }
 
-tt_status tt__expected_soon(tt__expected *e, const tt__candidate *const *c, size_t n, const tt__problem *p) {
+tt_status tt__expected_soon(tt__expected *e, const tt__configuration *const *c, size_t n,
+                            const tt__problem *p) {
     if (!e)
         return TT_OK;
     clear(&e->soon);
@@ -364,19 +365,19 @@ static tt_status expect_checks(tt__expected *e, const tt__template *t, const tt_
     if (!work || tt__workload_of(work, t, e->gpu, p) != TT_OK)
         goto out;
     for (int i = 0; i < tt__verify_parts(p, work); i++) {
-        tt__verify_candidate(&c, i);
-        TT_GOTO(append_aside(e, &c, p));
+        tt__verify_configuration(&c.configuration, i);
+        TT_GOTO(append_aside(e, &c.configuration, p));
     }
     tt__role role = tt__workload_role(work);
     if (role != TT__ROLE_COUNT &&
         tt__space_aside(&c, t->operation, role, e->gpu, p, t->operation->t->default_config) == TT_OK)
-        TT_GOTO(append_aside(e, &c, p));
+        TT_GOTO(append_aside(e, &c.configuration, p));
 out:
     free(work);
     return status;
 }
 
-tt_status tt__expected_later(tt__expected *e, const tt__candidate *c, const tt__problem *p) {
+tt_status tt__expected_later(tt__expected *e, const tt__configuration *c, const tt__problem *p) {
     if (c->t->operation != e->operation)
         TT_TRY(expect_checks(e, c->t, p));
     e->operation = c->t->operation;
@@ -402,14 +403,14 @@ static const tt__expected_item *take(tt__expected_list *list) {
     return list->at < list->n ? &list->items[list->at++] : NULL;
 }
 
-bool tt__expected_next(tt__expected *e, tt__candidate *c, const tt__problem **p) {
+bool tt__expected_next(tt__expected *e, tt__configuration *c, const tt__problem **p) {
+    tt__candidate whole;
     const tt__expected_item *item;
     while (e && ((item = take(&e->soon)) || (item = take(&e->later)))) {
         *p = &e->problems[item->problem];
-        if (item->t && tt__space_at(c, item->t, e->gpu, *p, item->choice) != TT_OK)
+        if (item->t && tt__space_at(&whole, item->t, e->gpu, *p, item->choice) != TT_OK)
             continue; /* it was legal when it was added */
-        if (!item->t)
-            *c = e->asides[item->aside];
+        *c = item->t ? whole.configuration : e->asides[item->aside];
         return true;
     }
     return false;

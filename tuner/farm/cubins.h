@@ -38,22 +38,23 @@ typedef struct tt__expected {
     const tt__operation *operation; /* of the last item in `later` */
     tt__problem *problems;
     size_t n_problems;
-    tt__candidate *asides;
+    tt__configuration *asides;
     size_t n_asides;
 } tt__expected;
 
 void tt__expected_close(tt__expected *e);
 
 /* Replaces `soon`. Copies. */
-tt_status tt__expected_soon(tt__expected *e, const tt__candidate *const *c, size_t n, const tt__problem *p);
+tt_status tt__expected_soon(tt__expected *e, const tt__configuration *const *c, size_t n,
+                            const tt__problem *p);
 /* Appends to `later`. The first candidate of an operation also brings the verifier's kernels and the
  * operation's reference. */
-tt_status tt__expected_later(tt__expected *e, const tt__candidate *c, const tt__problem *p);
+tt_status tt__expected_later(tt__expected *e, const tt__configuration *c, const tt__problem *p);
 void tt__expected_forget(tt__expected *e);
 
 /* Takes the next item; false if there is none. *p is valid until an item is added. A candidate without a
  * template is the verifier's. */
-bool tt__expected_next(tt__expected *e, tt__candidate *c, const tt__problem **p);
+bool tt__expected_next(tt__expected *e, tt__configuration *c, const tt__problem **p);
 size_t tt__expected_left(const tt__expected *e);
 /* The number of compilers, of n, that may work ahead at once. An unrequested configuration may hang its
  * compiler. */
@@ -118,7 +119,7 @@ void tt__cubins_close(tt__cubins *c);
 
 /* Requests the cubin of a configuration (or the checker, a candidate without a template). It may come from
  * the store. Borrowed. */
-tt_status tt__cubins_want(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
+tt_status tt__cubins_want(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
                           tt__cubin **out);
 
 /* The next one to compile, now COMPILING; NULL if there is none. If none is requested, it comes from
@@ -132,7 +133,7 @@ tt_status tt__cubins_ready(tt__cubins *c, tt__cubin *cubin, const void *image, s
 void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *reason);
 
 /* Notes that this configuration was tried with that cubin, so that a machine without NVRTC can find it. */
-tt_status tt__cubins_name(tt__cubins *c, const tt__candidate *candidate, const tt__problem *p,
+tt_status tt__cubins_name(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
                           const tt__cubin *cubin);
 /* Writes new cubins and names in one transaction. Without `now`, only if 50 ms have passed since the last
  * time. */

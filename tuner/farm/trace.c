@@ -192,7 +192,7 @@ void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubi
                                cubin->config, m->done.status == TT_OK ? NULL : "failed"});
 }
 
-void tt__timeline_tried(tt__timeline *t, size_t worker, const tt__candidate *c, const tt__msg_tried *m,
+void tt__timeline_tried(tt__timeline *t, size_t worker, const tt__configuration *c, const tt__msg_tried *m,
                         const char *waited_for) {
     const tt__trial_times *times = &m->times;
     const struct {

@@ -57,7 +57,7 @@ void tt__timeline_open(tt__timeline *t, tt__trace *trace, const tt__workers *wor
 void tt__timeline_span(tt__timeline *t, size_t worker, const char *name, double begin_s, double end_s);
 void tt__timeline_compiled(tt__timeline *t, size_t worker, const tt__cubin *cubin, const tt__msg_compiled *m);
 /* `waited_for` is what the GPU lacked before. */
-void tt__timeline_tried(tt__timeline *t, size_t worker, const tt__candidate *c, const tt__msg_tried *m,
+void tt__timeline_tried(tt__timeline *t, size_t worker, const tt__configuration *c, const tt__msg_tried *m,
                         const char *waited_for);
 /* Notes that a GPU's clocks fell, and that samples were repeated. */
 void tt__timeline_falls(tt__timeline *t, size_t worker, const tt__clock_falls *falls);

@@ -418,12 +418,12 @@ void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *
 }
 
 /* A request for a trial. */
-static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candidate *c,
-                        const tt__cubin *cubin) {
+static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__configuration *c,
+                        const tt__launch *launch, const tt__cubin *cubin) {
     memset(m, 0, sizeof *m);
     m->symbols = c->t->symbols;
     memcpy(m->key, cubin->key, sizeof m->key);
-    m->launch = c->launch;
+    m->launch = *launch;
     m->offset = c->offset;
     m->copy = strcmp(c->t->op, "copy") == 0;
     m->cubin_size = cubin_parts(&parts[1], cubin);
@@ -431,11 +431,11 @@ static void trial_parts(struct iovec parts[3], tt__msg_trial *m, const tt__candi
 }
 
 void tt__workers_ask_trial(tt__workers *workers, size_t i, size_t job, double timeout_s,
-                           const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks,
-                           double cutoff_us) {
+                           const tt__configuration *c, const tt__launch *launch, const tt__cubin *cubin,
+                           const tt__checks *checks, double cutoff_us) {
     tt__msg_trial m;
     struct iovec parts[3];
-    trial_parts(parts, &m, c, cubin);
+    trial_parts(parts, &m, c, launch, cubin);
     m.checks = *checks;
     m.cutoff_us = cutoff_us;
     tt__worker_ask(&workers->items[i], job, timeout_s, TT__MSG_TRIAL, parts, 3);
@@ -446,24 +446,26 @@ void tt__workers_ask_peaks(tt__workers *workers, size_t i, double timeout_s, con
     tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_PEAKS, &part, 1);
 }
 
-void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, const tt__candidate *c,
-                           const tt__cubin *cubin) {
+void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, const tt__configuration *c,
+                           const tt__launch *launch, const tt__cubin *cubin) {
     tt__msg_trial m;
     struct iovec parts[3];
-    trial_parts(parts, &m, c, cubin);
+    trial_parts(parts, &m, c, launch, cubin);
     tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_COUNT, parts, 3);
 }
 
 void tt__workers_ask_bits(tt__workers *workers, size_t i, double timeout_s, const tt__bits_ask *ask,
-                          const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks) {
+                          const tt__configuration *c, const tt__launch *launch, const tt__cubin *cubin,
+                          const tt__checks *checks) {
     tt__msg_trial m;
     struct iovec parts[4] = {{(void *)ask, sizeof *ask}};
-    trial_parts(&parts[1], &m, c, cubin);
+    trial_parts(&parts[1], &m, c, launch, cubin);
     m.checks = *checks;
     tt__worker_ask(&workers->items[i], 0, timeout_s, TT__MSG_BITS, parts, 4);
 }
 
-void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
+void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s,
+                            const tt__configuration *const *c, const tt__launch *launches,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds, double train_s) {
     struct iovec parts[1 + 3 * TT__FINALISTS_MAX];
     _Static_assert(TT__COUNT(parts) <= TT__WIRE_PARTS_MAX, "the finalists do not fit into a message");
@@ -471,7 +473,7 @@ void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, 
     tt__msg_finals head = {(int)n, rounds, train_s};
     parts[0] = (struct iovec){&head, sizeof head};
     for (size_t i = 0; i < n; i++)
-        trial_parts(&parts[1 + 3 * i], &m[i], c[i], cubins[i]);
+        trial_parts(&parts[1 + 3 * i], &m[i], c[i], &launches[i], cubins[i]);
     tt__worker_ask(&workers->items[gpu], 0, timeout_s, TT__MSG_FINALS, parts, (int)(1 + 3 * n));
 }
 

@@ -131,15 +131,17 @@ void tt__workers_ask_problem(tt__workers *workers, size_t i, const tt__problem *
                              bool fresh_data, tt__cubin *const *checkers, const tt__cubin *reference,
                              double timeout_s);
 void tt__workers_ask_trial(tt__workers *workers, size_t i, size_t job, double timeout_s,
-                           const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks,
-                           double cutoff_us);
-void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s, const tt__candidate *const *c,
+                           const tt__configuration *c, const tt__launch *launch, const tt__cubin *cubin,
+                           const tt__checks *checks, double cutoff_us);
+void tt__workers_ask_finals(tt__workers *workers, size_t gpu, double timeout_s,
+                            const tt__configuration *const *c, const tt__launch *launches,
                             tt__cubin *const *cubins, size_t n, tt__rounds rounds, double train_s);
 void tt__workers_ask_peaks(tt__workers *workers, size_t i, double timeout_s, const tt__cubin *cubin);
 void tt__workers_ask_bits(tt__workers *workers, size_t i, double timeout_s, const tt__bits_ask *ask,
-                          const tt__candidate *c, const tt__cubin *cubin, const tt__checks *checks);
-void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, const tt__candidate *c,
-                           const tt__cubin *cubin);
+                          const tt__configuration *c, const tt__launch *launch, const tt__cubin *cubin,
+                          const tt__checks *checks);
+void tt__workers_ask_count(tt__workers *workers, size_t i, double timeout_s, const tt__configuration *c,
+                           const tt__launch *launch, const tt__cubin *cubin);
 
 /* ---- A compile worker for callers without a farm ---------------------------------------------- */
 

@@ -444,7 +444,7 @@ static void fall_back(tt__finals *f) {
         tt__entrant *e = &f->entrants[i];
         if (f->measured[i].status == TT__TRIAL_WRONG_RESULT)
             continue;
-        f->trials[i] = e->of->trials[e->index];
+        tt__search_trial(&f->trials[i], e->of, (size_t)e->index);
         f->trials[i].n_samples = 0;
         if ((int)i == f->at_other)
             tt__trial_weigh(&f->trials[i], 1.0 / TT__OTHER_TIMES);

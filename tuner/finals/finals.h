@@ -15,7 +15,7 @@ enum { TT__NOBODY = -1, TT__ENTRANTS_MAX = 3 * TT__FINALISTS_MAX };
 extern const double tt__indistinct;
 
 typedef struct tt__entrant {
-    const tt__candidate *c;
+    const tt__configuration *c;
     const tt__search *of; /* the search that screened it */
     int64_t index;        /* its place in that space */
     bool out;             /* eliminated, or never measured in the finals */
@@ -41,7 +41,7 @@ typedef struct tt__finals {
 
 /* Entrants that are measured together, and where their trials go. */
 typedef struct tt__heat {
-    const tt__candidate *c[TT__FINALISTS_MAX];
+    const tt__configuration *c[TT__FINALISTS_MAX];
     size_t n;
     tt__rounds rounds;
     double lap_us; /* their times together, by screening, not weighed */

@@ -19,8 +19,8 @@
 /* ---- Energies -------------------------------------------------------------------------------------------
  */
 
-tt_status tt__energy_measure(const tt__session *s, const tt__search *search, const tt__candidate *const *c,
-                             size_t n, tt__trial *trials) {
+tt_status tt__energy_measure(const tt__session *s, const tt__search *search,
+                             const tt__configuration *const *c, size_t n, tt__trial *trials) {
     const tt__rounds rounds = {.least = 7, .most = 15, .worth_s = 0.1, .loads = 1};
     tt__backend *b = s->backend;
     double lap_us = 0;
@@ -84,7 +84,7 @@ static int elect_by_energy(const tt__session *s, const tt__search *search, const
     const bool edp = s->call->objective == TT__OBJECTIVE_EDP;
     const char *what = edp ? "energy times time" : "energy";
     int places[TT__ENERGY_LEADERS_MAX + 1], best = fastest;
-    const tt__candidate *c[TT__ENERGY_LEADERS_MAX + 1];
+    const tt__configuration *c[TT__ENERGY_LEADERS_MAX + 1];
     double least = 1, ratio;
     size_t unclear = 0;
     if (search->t->operation->objective >= 0) {
@@ -140,14 +140,14 @@ static int elect_by_energy(const tt__session *s, const tt__search *search, const
  */
 
 /* What a configuration is called in messages. */
-static const char *name_of(const tt__candidate *c) {
+static const char *name_of(const tt__configuration *c) {
     return *c->config ? c->config : "the only configuration";
 }
 
 void tt__same_bits_none(const tt__session *s, const tt__search *search, tt_result *result) {
     const int64_t i = tt__search_anchor(s, search);
     const char *which = s->opts->class_of ? "" : "the default, ", *more = s->opts->class_of ? "" : ",";
-    const tt__trial *trial = i == TT__NOTHING ? NULL : &search->trials[i];
+    const tt__screened *trial = i == TT__NOTHING ? NULL : &search->trials[i];
     const char *name = trial ? name_of(&search->space.items[i]) : "";
     result->trials = search->n_tried - search->n_skipped;
     result->failed = search->n_failed;
@@ -190,7 +190,7 @@ static tt_status say_classes(const tt__session *s, const tt__search *search, con
     if (!bits)
         return tt__fail_memory(search->space.n * sizeof *bits);
     for (int64_t i = 0; i < (int64_t)search->space.n; i++) {
-        const tt__trial *trial = &search->trials[i];
+        const tt__screened *trial = &search->trials[i];
         if (search->known[i] != TT__TRIED || trial->status != TT__TRIAL_OK)
             continue;
         bits[n++] = trial->bits;
@@ -429,7 +429,7 @@ static tt_status crown(tt__session *s, const tt__search *search, const tt__searc
     else if (s->call->objective != TT__OBJECTIVE_TIME && f->status == TT_OK)
         tt__session_message(s, "the fastest wins, as energies are unknown: no finals were held");
     int at_copy = best_copy(f, copy);
-    const tt__candidate *c = f->entrants[at].c;
+    const tt__configuration *c = f->entrants[at].c;
     const tt__trial *trial = &f->trials[at];
     tt__winner w = {.gpu = s->gpu,
                     .problem = search->problem,
@@ -474,7 +474,7 @@ static tt_status recall_incumbent(const tt__session *s, const tt__search *search
     if (f->interleaved || s->opts->force || f->at_incumbent == TT__NOBODY)
         return TT_OK;
     TT_TRY(valid_winner(s, search, &w, &holds));
-    const tt__candidate *c = f->entrants[f->at_incumbent].c;
+    const tt__configuration *c = f->entrants[f->at_incumbent].c;
     tt__trial *trial = &f->trials[f->at_incumbent];
     holds = holds && strcmp(w.kernel, c->t->kernel) == 0 && strcmp(w.config, c->config) == 0; /* still */
     if (holds && w.time_us * c->weight < trial->time_us)
@@ -493,9 +493,9 @@ tt_status tt__winner_revoke(const tt__session *s, const tt__search *search, cons
     if (i == TT__NOTHING || strcmp(search->space.items[i].t->hash, w.hash) != 0 ||
         !tt__same_env(&w.env, &s->env)) /* of another driver: it may be right there */
         return TT_OK;
-    const tt__trial *trial =
-        f && f->at_incumbent != TT__NOBODY ? &f->measured[f->at_incumbent] : &search->trials[i];
-    if (trial->status != TT__TRIAL_WRONG_RESULT && trial->status != TT__TRIAL_CRASHED)
+    const tt__trial_status status =
+        f && f->at_incumbent != TT__NOBODY ? f->measured[f->at_incumbent].status : search->trials[i].status;
+    if (status != TT__TRIAL_WRONG_RESULT && status != TT__TRIAL_CRASHED)
         return TT_OK;
     TT_TRY(tt__store_winner_remove(s->store, s->gpu_id, search->problem_id));
     tt__session_message(s, "%s: the stored winner is wrong, and was removed: %s %s",

@@ -34,7 +34,7 @@ void tt__same_bits_none(const tt__session *s, const tt__search *search, tt_resul
  * and `tune explain --energy` have them. trials[i].energy gets those of candidate i, at most
  * TT__ENERGY_THINGS_MAX - 1 of them. Before, its time_us is how long the candidate takes, for the time limit.
  * TT_E_UNSUPPORTED: energies are not to be had here, or not in the time of a budget; the message says why. */
-tt_status tt__energy_measure(const tt__session *s, const tt__search *search, const tt__candidate *const *c,
-                             size_t n, tt__trial *trials);
+tt_status tt__energy_measure(const tt__session *s, const tt__search *search,
+                             const tt__configuration *const *c, size_t n, tt__trial *trials);
 
 #endif

@@ -168,8 +168,8 @@ int tt__verify_parts(const tt__problem *p, const tt__workload *w) {
     return uses_numbers(w) ? TT__CHECKER_PARTS : tt__problem_is_users(p) ? FIRST_OF_NUMBERS : FIRST_OF_USERS;
 }
 
-void tt__verify_candidate(tt__candidate *out, int part) {
-    *out = (tt__candidate){0};
+void tt__verify_configuration(tt__configuration *out, int part) {
+    *out = (tt__configuration){0};
     snprintf(out->config, sizeof out->config, "PART=%d", part);
 }
 

@@ -60,7 +60,7 @@ extern const size_t tt__n_checker;
 /* How many of their parts a problem needs, from 0 on. The first trial waits for them. */
 int tt__verify_parts(const tt__problem *p, const tt__workload *w);
 /* The candidate to compile a part with. It has no template. */
-void tt__verify_candidate(tt__candidate *out, int part);
+void tt__verify_configuration(tt__configuration *out, int part);
 
 /* Bytes of device memory that a verifier for this workload needs. */
 int64_t tt__verify_bytes(const tt__workload *w);

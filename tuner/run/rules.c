@@ -225,7 +225,7 @@ static double time_of(const tt__evidence *e, const known *k, const char *kernel,
 }
 
 static tt_status find_default(tt__evidence *e, const tt__operation *op, known *k) {
-    tt__candidate c;
+    tt__configuration c;
     TT_TRY(tt__ladder_default(&c, e->templates, op, e->gpu, &k->problem));
     k->default_us = c.t ? time_of(e, k, c.t->kernel, c.config) : NAN;
     return TT_OK;
@@ -694,7 +694,7 @@ typedef struct contenders {
     tt__rule_config items[CONTENDERS_MAX];
     /* What is legal for the problem at hand: of each, it or its first variant; then the default. Without a
      * template: nothing. */
-    tt__candidate legal[CONTENDERS_MAX + 1];
+    tt__configuration legal[CONTENDERS_MAX + 1];
     bool tried[CONTENDERS_MAX + 1];
 } contenders;
 
@@ -727,16 +727,20 @@ static tt_status find_contenders(contenders *c, const tt__evidence *e, size_t at
     return TT_OK;
 }
 
-static bool resolve(tt__candidate *out, const tt__session *s, const known *k, const char *kernel,
+static bool resolve(tt__configuration *out, const tt__session *s, const known *k, const char *kernel,
                     const char *config) {
     const tt__template *t = *kernel ? tt__template_set_find(s->templates, kernel) : NULL;
-    return t && tt__template_does(t, &k->problem) &&
-           tt__space_resolve(out, t, &s->gpu, &k->problem, config) == TT_OK;
+    tt__candidate c;
+    if (!t || !tt__template_does(t, &k->problem) ||
+        tt__space_resolve(&c, t, &s->gpu, &k->problem, config) != TT_OK)
+        return false;
+    *out = c.configuration;
+    return true;
 }
 
 /* Where it is not legal, the first legal variant. */
-static bool resolve_variant(tt__candidate *out, const tt__session *s, const tt__evidence *e, const known *k,
-                            const tt__rule_config *c) {
+static bool resolve_variant(tt__configuration *out, const tt__session *s, const tt__evidence *e,
+                            const known *k, const tt__rule_config *c) {
     char texts[TT__RULE_VARIANTS_MAX][TT__CONFIG_MAX];
     if (resolve(out, s, k, c->kernel, c->config))
         return true;
@@ -751,7 +755,7 @@ static bool resolve_variant(tt__candidate *out, const tt__session *s, const tt__
 static tt_status note_tried(void *user, const tt__trial_row *row) {
     contenders *c = user;
     for (size_t i = 0; i <= c->n; i++) {
-        const tt__candidate *l = &c->legal[i];
+        const tt__configuration *l = &c->legal[i];
         c->tried[i] |= l->t && strcmp(l->t->kernel, row->kernel) == 0 &&
                        strcmp(l->config, row->config) == 0 && strcmp(l->t->hash, row->hash) == 0;
     }
@@ -761,17 +765,16 @@ static tt_status note_tried(void *user, const tt__trial_row *row) {
 /* A problem may have trials of an older text only. */
 static tt_status find_tried(const tt__session *s, const tt__evidence *e, const group *g, const known *k,
                             int64_t problem_id, contenders *c) {
-    tt__candidate *normal = &c->legal[c->n];
     memset(c->tried, 0, sizeof c->tried);
     for (size_t i = 0; i < c->n; i++)
         if (!resolve_variant(&c->legal[i], s, e, k, &c->items[i]))
             c->legal[i].t = NULL;
-    TT_TRY(tt__ladder_default(normal, s->templates, g->op, &s->gpu, &k->problem));
+    TT_TRY(tt__ladder_default(&c->legal[c->n], s->templates, g->op, &s->gpu, &k->problem));
     return tt__store_trials(s->store, s->gpu_id, &s->env, problem_id, TT__STAGE_SCREEN, note_tried, c);
 }
 
 /* Two configurations may have the same variant. */
-static bool is_listed(const tt__candidate *list, size_t last) {
+static bool is_listed(const tt__configuration *list, size_t last) {
     for (size_t i = 0; i < last; i++)
         if (list[i].t == list[last].t && strcmp(list[i].config, list[last].config) == 0)
             return true;
@@ -782,7 +785,7 @@ static bool is_listed(const tt__candidate *list, size_t last) {
 static tt_status try_contenders(tt__session *s, const tt__evidence *e, const group *g, const known *k,
                                 contenders *c, size_t *n_tried) {
     enum { KNOWN = 1, TRIES_MAX = KNOWN + CONTENDERS_MAX + 1 };
-    tt__candidate *tries = calloc(TRIES_MAX, sizeof *tries);
+    tt__configuration *tries = calloc(TRIES_MAX, sizeof *tries);
     tt__trial *trials = calloc(TRIES_MAX, sizeof *trials);
     const tt__rule_config *best = fastest_of(e, k);
     double default_weight = 1;

@@ -42,6 +42,10 @@
 
 /* ---- Why there is no winner ---------------------------------------------------------------------------- */
 
+static const char *reason_of(const tt__screened *trial) {
+    return trial->reason ? trial->reason : "";
+}
+
 /* Do all of several kernels differ from the reference? */
 static bool all_are_wrong(const tt__search *search) {
     for (size_t i = 0; i < search->space.n; i++)
@@ -79,7 +83,7 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
     else
         snprintf(result->note, sizeof result->note, "every configuration %sfailed%s, the first: %s: %.140s",
                  tried, all_are_wrong(search) ? " (is the reference right?)" : "",
-                 tt__trial_status_name(search->trials[first].status), search->trials[first].reason);
+                 tt__trial_status_name(search->trials[first].status), reason_of(&search->trials[first]));
     tt__clean(result->note, TT__CLEAN_TEXT); /* the reason may be cut inside a character */
     if (first < search->space.n && *tt__trial_advice(search->trials[first].status))
         tt__session_message(s, "%s: what may help: %s", result->problem,
@@ -118,10 +122,10 @@ static size_t say_failed_defaults(const tt__session *s, const tt__search *search
         char text[1024];
         if (at == TT__NOTHING || !has_failed(search, (size_t)at))
             continue;
-        const tt__candidate *c = &search->space.items[at];
-        const tt__trial *trial = &search->trials[at];
+        const tt__configuration *c = &search->space.items[at];
+        const tt__screened *trial = &search->trials[at];
         tt__format(text, sizeof text, "the default of %s%s%s failed: %s: %s", c->t->kernel,
-                   *c->config ? ", " : "", c->config, tt__trial_status_name(trial->status), trial->reason);
+                   *c->config ? ", " : "", c->config, tt__trial_status_name(trial->status), reason_of(trial));
         tt__session_message(s, "%s: %s", result->problem, text);
         if (!*result->note)
             tt__copy(result->note, sizeof result->note, text);
@@ -132,15 +136,15 @@ static size_t say_failed_defaults(const tt__session *s, const tt__search *search
 }
 
 static int by_reason(const void *a, const void *b) {
-    const tt__trial *x = *(tt__trial *const *)a, *y = *(tt__trial *const *)b;
+    const tt__screened *x = *(tt__screened *const *)a, *y = *(tt__screened *const *)b;
     return x->status != y->status ? (x->status > y->status) - (x->status < y->status)
-                                  : strcmp(x->reason, y->reason);
+                                  : strcmp(reason_of(x), reason_of(y));
 }
 
 /* The reason that most failed trials have, of n of them. */
-static const tt__trial *most_frequent(const tt__trial **failed, size_t n, size_t *times) {
-    const tt__trial *most = NULL;
-    qsort(failed, n, sizeof(tt__trial *), by_reason);
+static const tt__screened *most_frequent(const tt__screened **failed, size_t n, size_t *times) {
+    const tt__screened *most = NULL;
+    qsort(failed, n, sizeof(tt__screened *), by_reason);
     *times = 0;
     for (size_t first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && by_reason(&failed[first], &failed[end]) == 0;)
@@ -158,18 +162,18 @@ static tt_status say_failures(const tt__session *s, const tt__search *search, tt
     if (search->n_failed == 0 || s->call->stored || s->call->strict /* a judge says it */ ||
         say_failed_defaults(s, search, result) == search->n_failed)
         return TT_OK;
-    const tt__trial **failed = calloc(search->n_failed, sizeof(tt__trial *));
+    const tt__screened **failed = calloc(search->n_failed, sizeof(tt__screened *));
     if (!failed)
-        return tt__fail_memory(search->n_failed * sizeof(tt__trial *));
+        return tt__fail_memory(search->n_failed * sizeof(tt__screened *));
     for (size_t i = 0; i < search->space.n && n < search->n_failed; i++)
         if (has_failed(search, i))
             failed[n++] = &search->trials[i];
-    const tt__trial *most = most_frequent(failed, n, &times);
+    const tt__screened *most = most_frequent(failed, n, &times);
     if (most)
         tt__session_message(s, "%s: %zu of %zu configurations failed, %s%zu: %s: %s", result->problem,
                             search->n_failed, search->n_tried - search->n_skipped,
                             times < search->n_failed ? "most often, " : "all ", times,
-                            tt__trial_status_name(most->status), most->reason);
+                            tt__trial_status_name(most->status), reason_of(most));
     free(failed);
     return TT_OK;
 }

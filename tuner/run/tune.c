@@ -67,7 +67,7 @@ bool tt__neighbour(tt__problem *out, const tt__template *t, const tt__problem *p
     return changed;
 }
 
-tt_status tt__neighbour_try(tt__session *s, const tt__problem *near, const tt__candidate *c, size_t n,
+tt_status tt__neighbour_try(tt__session *s, const tt__problem *near, const tt__configuration *c, size_t n,
                             double end_s, tt__trial *trials) {
     const tt__backend_ops *ops = s->backend->ops;
     const size_t first = s->lane * TT__LANE_TRIALS;
@@ -109,7 +109,7 @@ static tt_status verify_near(tt__session *s, const tt__winner *w, const tt__temp
         if (tt__space_resolve(&c, t, &s->gpu, &near, w->config) != TT_OK)
             continue; /* not legal there, so it serves nothing there */
         const double began_s = tt__now_s();
-        tt_status status = tt__neighbour_try(s, &near, &c, 1, INFINITY, &trial);
+        tt_status status = tt__neighbour_try(s, &near, &c.configuration, 1, INFINITY, &trial);
         if (status == TT_E_INTERRUPTED)
             return status;
         if (status != TT_OK && tt__now_s() - began_s > s->trial_timeout_s) /* say what was waited for */
@@ -119,7 +119,7 @@ static tt_status verify_near(tt__session *s, const tt__winner *w, const tt__temp
         if (status != TT_OK) /* the reference cannot do it */
             continue;
         TT_TRY(tt__store_problem(s->store, &near, &id));
-        TT_TRY(tt__session_store(s, id, &c, TT__STAGE_SCREEN, &trial));
+        TT_TRY(tt__session_store(s, id, &c.configuration, TT__STAGE_SCREEN, &trial));
         if (trial.status != TT__TRIAL_OK)
             tt__session_message(
                 s,
@@ -210,7 +210,7 @@ static tt_status class_of(tt__session *s, const tt__template *t, const tt__probl
     TT_TRY(ops->problem(s->backend, p, t));
     if (ops->await_until)
         ops->await_until(s->backend, s->end_s);
-    TT_TRY(ops->bits(s->backend, &c, &ask, &found));
+    TT_TRY(ops->bits(s->backend, &c.configuration, &ask, &found));
     *bits = found.bits;
     return TT_OK;
 }

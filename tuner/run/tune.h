@@ -56,7 +56,7 @@ bool tt__neighbour(tt__problem *out, const tt__template *t, const tt__problem *p
 
 /* Tries n configurations for it, while nothing else is under way in the current lane. What cannot begin until
  * end_s (tt__now_s) is skipped. A failure is one of the reference, or TT_E_INTERRUPTED. */
-tt_status tt__neighbour_try(tt__session *s, const tt__problem *near, const tt__candidate *c, size_t n,
+tt_status tt__neighbour_try(tt__session *s, const tt__problem *near, const tt__configuration *c, size_t n,
                             double end_s, tt__trial *trials);
 
 #endif

@@ -30,6 +30,44 @@ void tt__trial_weigh(tt__trial *trial, double weight) {
         trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
 }
 
+/* An exhaustive run has up to TT__CONFIGS_MAX of both. */
+_Static_assert(sizeof(tt__configuration) + sizeof(tt__screened) <= 1024, "a space takes too much memory");
+
+static void weigh(tt__screened *trial, double weight) {
+    trial->time_us *= weight;
+    for (int i = 0; i < trial->n_samples; i++)
+        trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
+}
+
+/* `to` is zero. */
+static void note(tt__screened *to, const tt__trial *trial) {
+    *to = (tt__screened){.status = trial->status,
+                         .regs = trial->regs,
+                         .static_shared_bytes = trial->static_shared_bytes,
+                         .n_samples = trial->n_samples < TT__SCREEN_MAX ? trial->n_samples : TT__SCREEN_MAX,
+                         .time_us = trial->time_us,
+                         .compile_ms = trial->compile_ms,
+                         .limit_s = trial->limit_s,
+                         .bits = trial->bits,
+                         .reason = *trial->reason ? strdup(trial->reason) : NULL};
+    memcpy(to->samples_us, trial->samples_us, (size_t)to->n_samples * sizeof *to->samples_us);
+}
+
+void tt__search_trial(tt__trial *out, const tt__search *search, size_t i) {
+    const tt__screened *from = &search->trials[i];
+    *out = (tt__trial){.status = from->status,
+                       .time_us = from->time_us,
+                       .weight = search->space.items[i].weight,
+                       .compile_ms = from->compile_ms,
+                       .limit_s = from->limit_s,
+                       .regs = from->regs,
+                       .bits = from->bits,
+                       .static_shared_bytes = from->static_shared_bytes,
+                       .n_samples = from->n_samples};
+    tt__copy(out->reason, sizeof out->reason, from->reason ? from->reason : "");
+    memcpy(out->samples_us, from->samples_us, (size_t)from->n_samples * sizeof *from->samples_us);
+}
+
 /* Is there a cost model? */
 static bool is_modelled(const tt__search *search) {
     return search->t->operation->moves;
@@ -105,23 +143,23 @@ static void find_class(const tt__session *s, tt__search *search, size_t i) {
     search->bits = bits;
     for (int64_t k = 0; k < (int64_t)search->space.n; k++)
         if (tt__search_has_other_bits(search, k))
-            tt__trial_weigh(&search->trials[k], TT__OTHER_TIMES);
+            weigh(&search->trials[k], TT__OTHER_TIMES);
     find_best(search);
 }
 
 tt_status tt__search_expel(const tt__session *s, tt__search *search, size_t i, int64_t bits) {
-    tt__trial stored = search->trials[i];
-    search->trials[i].bits = stored.bits = bits;
+    tt__trial stored;
+    search->trials[i].bits = bits;
+    tt__search_trial(&stored, search, i);
     tt__trial_weigh(&stored, 1 / search->space.items[i].weight);
-    stored.weight = search->space.items[i].weight;
     if (bits == TT__BITS_UNSTABLE) /* a class is stored by the name that other runs give it */
         TT_TRY(tt__session_store(s, search->problem_id, &search->space.items[i], TT__STAGE_SCREEN, &stored));
-    tt__trial_weigh(&search->trials[i], TT__OTHER_TIMES);
+    weigh(&search->trials[i], TT__OTHER_TIMES);
     find_best(search);
     return TT_OK;
 }
 
-static void count_gain(tt__gains *gains, const tt__trial *trial) {
+static void count_gain(tt__gains *gains, const tt__screened *trial) {
     gains->n += trial->status != TT__TRIAL_SKIPPED;
     if (trial->status == TT__TRIAL_OK && (gains->best_us == 0 || trial->time_us < gain * gains->best_us)) {
         gains->best_us = trial->time_us;
@@ -139,16 +177,17 @@ static void compare(tt__search *search, size_t i, double time_us) {
 
 /* A search compares only weighed times, so these are kept. */
 static void keep(const tt__session *s, tt__search *search, size_t i, const tt__trial *measured) {
-    tt__trial *trial = &search->trials[i];
-    *trial = *measured;
+    tt__screened *trial = &search->trials[i];
+    free(trial->reason);
+    note(trial, measured);
     if (search->t->operation->objective >= 0)
-        tt__trial_weigh(trial, search->space.items[i].weight);
+        weigh(trial, search->space.items[i].weight);
     search->known[i] = TT__TRIED;
     search->n_tried++;
     search->n_skipped += trial->status == TT__TRIAL_SKIPPED;
     search->n_failed += trial->status != TT__TRIAL_OK && trial->status != TT__TRIAL_SKIPPED;
     if (tt__search_has_other_bits(search, (int64_t)i))
-        tt__trial_weigh(trial, TT__OTHER_TIMES);
+        weigh(trial, TT__OTHER_TIMES);
     else if (trial->status == TT__TRIAL_OK)
         compare(search, i, trial->time_us);
     find_class(s, search, i);
@@ -178,7 +217,7 @@ static tt_status collect(takeover *t, const tt__trial_row *row) {
         of ? tt__space_resolve(&c, of, &t->s->gpu, &t->search->problem, row->config) : TT_E_INVALID;
     if (status != TT_OK)
         return status == TT_E_UNSUPPORTED || status == TT_E_INVALID ? TT_OK : status;
-    return tt__space_append(&t->found, &c);
+    return tt__space_append(&t->found, &c.configuration);
 }
 
 /* A run that finds templates without a trial goes on: they may gain. */
@@ -430,9 +469,9 @@ static tt_status add_incumbent(tt__session *s, tt__search *search) {
         return TT_OK;
     tt_status status = tt__space_resolve(&c, t, &s->gpu, &search->problem, w.config);
     if (status == TT_OK && search->default_weight == 0)
-        search->default_weight = c.weight;
+        search->default_weight = c.configuration.weight;
     if (status == TT_OK)
-        status = tt__space_append(&one, &c);
+        status = tt__space_append(&one, &c.configuration);
     if (status == TT_OK)
         status = tt__search_insert(search, &one);
     search->n_guests = status == TT_OK;
@@ -458,7 +497,7 @@ static tt_status add_anchor(tt__session *s, tt__search *search) {
             "\"%s\" (--class-of, tt_tune_opts.class_of) is no legal configuration of %s: \"tune show\" "
             "lists some",
             s->opts->class_of, search->problem.op);
-    status = tt__space_append(&one, &c);
+    status = tt__space_append(&one, &c.configuration);
     if (status == TT_OK)
         status = tt__search_insert(search, &one);
     tt__space_free(&one);
@@ -521,6 +560,8 @@ tt_status tt__search_try(tt__session *s, tt__search *search, size_t index) {
 }
 
 void tt__search_close(tt__search *search) {
+    for (size_t i = 0; search->trials && i < search->space.n; i++)
+        free(search->trials[i].reason);
     tt__space_free(&search->space);
     free(search->known);
     free(search->trials);
@@ -545,7 +586,7 @@ enum {
 };
 
 static int by_config(const void *a, const void *b) {
-    const tt__candidate *x = *(tt__candidate *const *)a, *y = *(tt__candidate *const *)b;
+    const tt__configuration *x = *(tt__configuration *const *)a, *y = *(tt__configuration *const *)b;
     int order = strcmp(x->t->kernel, y->t->kernel);
     return order ? order : strcmp(x->config, y->config);
 }
@@ -553,15 +594,15 @@ static int by_config(const void *a, const void *b) {
 /* Removes what the space has, and what is there twice. */
 static tt_status keep_new(tt__space *found, const tt__space *space) {
     size_t n = found->n + space->n, kept = 0;
-    const tt__candidate **sorted = calloc(n + 1, sizeof(tt__candidate *));
+    const tt__configuration **sorted = calloc(n + 1, sizeof *sorted);
     if (!sorted)
-        return tt__fail_memory(n * sizeof(tt__candidate *));
+        return tt__fail_memory(n * sizeof *sorted);
     for (size_t i = 0; i < space->n; i++)
         sorted[i] = &space->items[i];
-    qsort(sorted, space->n, sizeof(tt__candidate *), by_config);
+    qsort(sorted, space->n, sizeof *sorted, by_config);
     for (size_t i = 0; i < found->n; i++) {
-        const tt__candidate *c = &found->items[i];
-        bool there = bsearch(&c, sorted, space->n, sizeof(tt__candidate *), by_config) != NULL;
+        const tt__configuration *c = &found->items[i];
+        bool there = bsearch(&c, sorted, space->n, sizeof *sorted, by_config) != NULL;
         for (size_t k = 0; k < kept && !there; k++)
             there = strcmp(found->items[k].config, c->config) == 0 && found->items[k].t == c->t;
         if (!there)
@@ -585,7 +626,7 @@ static void carry(tt__search *to, const tt__search *from, size_t i) {
 static void add_of(tt__search *to, const tt__space *found, const tt__template *t) {
     for (size_t i = 0; i < found->n; i++)
         if (found->items[i].t == t) {
-            tt__candidate *c = &to->space.items[to->space.n++];
+            tt__configuration *c = &to->space.items[to->space.n++];
             *c = found->items[i];
             c->weight /= to->default_weight;
         }
@@ -631,7 +672,7 @@ tt_status tt__search_widen(tt__search *search, const tt__gpu *gpu) {
     size_t leaders[BEST + 1];
     const size_t n = tt__strategy_leaders(leaders, BEST, &view);
     for (size_t k = 0; k < n; k++) {
-        const tt__candidate *c = &search->space.items[leaders[k]];
+        const tt__configuration *c = &search->space.items[leaders[k]];
         TT_GOTO(tt__space_neighbours(&found, c->t, gpu, &search->problem, c->config, PAIRS));
     }
     TT_GOTO(tt__part_keep(&search->part, &search->problem, &found));
@@ -672,7 +713,7 @@ void tt__search_progress(const tt__session *s, const tt__search *search, const c
         .eta_s = eta(s, search),
     };
     if (search->best != TT__NOTHING) {
-        const tt__candidate *best = &search->space.items[search->best];
+        const tt__configuration *best = &search->space.items[search->best];
         progress.best_us = search->trials[search->best].time_us / best->weight;
         progress.best_config = best->config;
     }
@@ -684,7 +725,8 @@ void tt__search_progress(const tt__session *s, const tt__search *search, const c
 const double tt__within_reach = 1.06;
 
 const tt__stage_of_finals tt__stages[TT__STAGES] = {
-    {{7, 7, 0.03, 1, false, false}, TT__CONTENDERS_MAX, TT__COPIES_MAX, 1.03, 1, 2}, /* the same in every heat */
+    {{7, 7, 0.03, 1, false, false}, TT__CONTENDERS_MAX, TT__COPIES_MAX, 1.03, 1, 2}, /* the same in every heat
+                                                                                      */
     {{9, 21, 0.04, 1, false, false}, 11, 2, 1.02, 4, 7},
     {{22, 30, 0.05, 1, false, false}, 6, 1, 1.01, 4, 15},
     {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1, false, false}, 0, 0, 0, 3, TT__FINAL_ROUNDS},

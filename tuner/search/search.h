@@ -59,7 +59,7 @@ typedef struct tt__search {
     double default_weight; /* the weight of the first one, of which the others' are multiples; 0: none is
                               legal */
     tt__known *known;
-    tt__trial *trials;
+    tt__screened *trials;
     size_t n_tried, n_failed, n_measured; /* n_measured: in this run */
     size_t n_skipped;                     /* tried, but missing from the recording */
     size_t n_aside;  /* tried by earlier runs, and beyond their templates' share of the effort */
@@ -124,6 +124,8 @@ double tt__search_best_us(const tt__search *search);
 
 /* Multiplies a trial's time and samples by its weight for the objective. */
 void tt__trial_weigh(tt__trial *trial, double weight);
+/* The whole trial of a configuration that was tried. */
+void tt__search_trial(tt__trial *out, const tt__search *search, size_t i);
 
 /* Calls opts->on_progress, if set. */
 void tt__search_progress(const tt__session *s, const tt__search *search, const char *phase);

@@ -93,7 +93,7 @@ static tt_status read_time(void *user, const tt__trial_row *row) {
     if (row->run_id >= r->run_id)
         return TT_OK;
     const int64_t i = tt__space_next_member(r->space, row->kernel, row->config, &r->at);
-    const tt__candidate *c = i == TT__NOTHING ? NULL : &r->space->items[i];
+    const tt__configuration *c = i == TT__NOTHING ? NULL : &r->space->items[i];
     if (!c || (r->own && strcmp(c->t->hash, row->hash) == 0))
         return TT_OK;
     double us = row->trial->time_us * (c->t->operation->objective >= 0 ? c->weight : 1);
@@ -287,7 +287,7 @@ static tt_status try_anchor(tt__session *s, tt__search *search, tt__search_loop 
 static tt_status foresee(tt__session *s, const tt__search *search, const tt__strategy *strategy, void *self,
                          const tt__view *view, size_t most) {
     enum { LIKELY = 8 };
-    const tt__candidate *c[LIKELY];
+    const tt__configuration *c[LIKELY];
     size_t at[LIKELY];
     if (!s->expected || !strategy->likely)
         return TT_OK;

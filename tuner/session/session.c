@@ -40,8 +40,8 @@ void tt__session_phase(const tt__session *s, const char *name, const tt__problem
     *since_s = now_s;
 }
 
-tt_status tt__session_store(const tt__session *s, int64_t problem_id, const tt__candidate *c, tt__stage stage,
-                            const tt__trial *trial) {
+tt_status tt__session_store(const tt__session *s, int64_t problem_id, const tt__configuration *c,
+                            tt__stage stage, const tt__trial *trial) {
     int64_t id;
     TT_TRY(tt__store_config(s->store, c->t->kernel, c->t->op, c->t->hash, c->config, &id));
     return tt__store_trial_put(s->store, s->run_id, problem_id, id, stage, trial);
@@ -68,7 +68,8 @@ void tt__winners_free(tt__winners *w) {
 
 /* ---- Parts: a configuration's follows from the compiler options, so all shards agree on it ---- */
 
-static tt_status is_in(bool *is, const tt__space_part *part, const tt__problem *p, const tt__candidate *c) {
+static tt_status is_in(bool *is, const tt__space_part *part, const tt__problem *p,
+                       const tt__configuration *c) {
     char hash[TT__HASH_SIZE];
     tt__str options = {0};
     int n;

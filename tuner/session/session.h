@@ -86,7 +86,7 @@ void tt__session_message(const tt__session *s, const char *fmt, ...) __attribute
 void tt__session_phase(const tt__session *s, const char *name, const tt__problem *p, double *since_s);
 
 /* Stores a trial of this run. */
-tt_status tt__session_store(const tt__session *s, int64_t problem_id, const tt__candidate *c, tt__stage stage,
-                            const tt__trial *trial);
+tt_status tt__session_store(const tt__session *s, int64_t problem_id, const tt__configuration *c,
+                            tt__stage stage, const tt__trial *trial);
 
 #endif

@@ -66,7 +66,7 @@ static void read_name(tt__geometry *g, const char *name, double value, int elem_
     g->keeps |= (strcmp(name, "STREAM") == 0 && value == 2) || (strcmp(name, "KEEP") == 0 && value > 0);
 }
 
-static void read_names(tt__geometry *g, const tt__candidate *c, int elem_size) {
+static void read_names(tt__geometry *g, const tt__configuration *c, int elem_size) {
     const tt__template *t = c->t;
     for (size_t k = 0; k < t->n_params; k++)
         read_name(g, t->params[k].name, tt__strtod(t->params[k].values[c->choice[k]], NULL), elem_size);
@@ -75,11 +75,11 @@ static void read_names(tt__geometry *g, const tt__candidate *c, int elem_size) {
             read_name(g, t->derived[k].name, (double)c->derived[k], elem_size);
 }
 
-static void read_launch(tt__geometry *g, const tt__candidate *c, const tt__problem *p) {
+static void read_launch(tt__geometry *g, const tt__configuration *c, const tt__problem *p) {
     double bytes = p->moved_bytes / 2;
-    g->blocks = tt__pass_blocks(&c->launch.passes[0]);
-    g->threads = tt__pass_threads(&c->launch.passes[0]);
-    g->shared_bytes = c->launch.passes[0].shared_bytes;
+    g->blocks = tt__pass_blocks(&c->pass);
+    g->threads = tt__pass_threads(&c->pass);
+    g->shared_bytes = c->pass.shared_bytes;
     g->thread_bytes = bytes / (g->blocks * g->threads);
     g->read_access = g->write_access = tt__problem_elem_size(p);
 }
@@ -99,13 +99,14 @@ static sides sides_of(const tt__operation *op, const tt__problem *p) {
 }
 
 /* With one row, the grid has only columns, so a block is as wide as its tile. */
-static void read_tile(tt__geometry *g, const tt__candidate *c, const tt__candidate *of_row, const sides *s) {
-    double across = tt__pass_blocks(&of_row->launch.passes[0]) / s->count;
+static void read_tile(tt__geometry *g, const tt__configuration *c, const tt__configuration *of_row,
+                      const sides *s) {
+    double across = tt__pass_blocks(&of_row->pass) / s->count;
     double wide = fmin(ceil(s->cols / across), s->cols);
     double tile = s->rows * s->cols * s->count / g->blocks;
     g->read_run = wide * s->elem_size;
     g->write_run = fmin(fmax(1, tile / wide), s->rows) * s->elem_size;
-    unsigned x = c->launch.passes[0].grid[0], x_of_row = of_row->launch.passes[0].grid[0];
+    unsigned x = c->pass.grid[0], x_of_row = of_row->pass.grid[0];
     bool x_is_rows = x > 1 && x_of_row == 1, x_is_cols = x > 1 && x_of_row == x;
     g->down = x_is_rows ? 1 : x_is_cols ? -1 : 0;
 }
@@ -123,7 +124,7 @@ static void read_tiles(tt__cost_model *m, const tt__space *space, size_t first, 
     tt__problem_set(&row, op->variables[op->tile[0]].name, 1);
     if (tt__space_add(&of_row, space->items[first].t, gpu, &row) == TT_OK)
         for (size_t i = first; i < end; i++) {
-            const tt__candidate *c = &space->items[i];
+            const tt__configuration *c = &space->items[i];
             const int64_t row_at = tt__space_next_member(&of_row, c->t->kernel, c->config, &at);
             if (row_at != TT__NOTHING)
                 read_tile(&m->geometry[i], c, &of_row.items[row_at], &s);

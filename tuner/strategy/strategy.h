@@ -17,8 +17,8 @@ typedef struct tt__view {
     const tt__space *space;
     const tt__cost_model *model;
     const tt__known *known;
-    const tt__trial *trials; /* valid where `known` is TT__TRIED */
-    const size_t *starts;    /* n_starts members that did well elsewhere, most promising first */
+    const tt__screened *trials; /* valid where `known` is TT__TRIED */
+    const size_t *starts;       /* n_starts members that did well elsewhere, most promising first */
     size_t n_starts;
     const tt__priors *priors; /* NULL: none */
     bool hurried;             /* there is a time limit, so that compile times count */

@@ -21,7 +21,7 @@
 #include "tuner/measure/verify.h"
 #include "tuner/worker/gpu_finals.h"
 
-enum { SCREEN_FIRST = 4, SCREEN_MORE = 4, SCREEN_MAX = 24 };
+enum { SCREEN_FIRST = 4, SCREEN_MORE = 4 };
 
 /* `tight`: sampling stops when half the median's interval is at most this fraction of it. A configuration
  * that cannot reach the finals needs less: the cutoff is 1.25 times the best, the limit of the finals
@@ -188,7 +188,7 @@ static tt__timed of_trial(tt__gpu_state *g, const tt__kernel *kernel, const tt__
 
 static tt_status take_samples(tt__gpu_state *g, const tt__kernel *kernel, const tt__msg_trial *m, int n,
                               tt__trial *trial) {
-    tt__timed things[SCREEN_MAX];
+    tt__timed things[TT__SCREEN_MAX];
     CUresult failed;
     for (int i = 0; i < n; i++)
         things[i] = of_trial(g, kernel, m);
@@ -214,7 +214,7 @@ static bool in_reach(const tt__msg_trial *m, const tt__trial *trial) {
 }
 
 static bool needs_more(const tt__msg_trial *m, const tt__trial *trial) {
-    return trial->n_samples + SCREEN_MORE <= SCREEN_MAX && in_reach(m, trial) && !agree(trial);
+    return trial->n_samples + SCREEN_MORE <= TT__SCREEN_MAX && in_reach(m, trial) && !agree(trial);
 }
 
 /* One run of a kernel that is verified. */

@@ -300,7 +300,7 @@ tt_status tt__config_max_regs(int *out, const tt__template *t, const char *confi
     return TT_OK;
 }
 
-static tt_status add_all(tt__str *out, const tt__candidate *c, const tt__problem *p) {
+static tt_status add_all(tt__str *out, const tt__configuration *c, const tt__problem *p) {
     const tt__template *t = c->t;
     char name[TT__NAME_MAX];
     TT_TRY(add_macros(out, t, c->config));
@@ -338,7 +338,7 @@ static tt_status add_all(tt__str *out, const tt__candidate *c, const tt__problem
     return TT_OK;
 }
 
-tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p) {
+tt_status tt__config_options(tt__str *out, int *n, const tt__configuration *c, const tt__problem *p) {
     *out = (tt__str){0};
     *n = 0;
     tt_status status = c->t ? add_all(out, c, p) : add_macros(out, NULL, c->config);
@@ -351,7 +351,7 @@ tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const
     return status;
 }
 
-void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p) {
+void tt__config_build(char out[TT__BUILD_MAX], const tt__configuration *c, const tt__problem *p) {
     char value[TT__SETTING_TEXT_MAX];
     size_t used = add_piece(out, TT__CONFIG_MAX, 0, c->config);
     for (int i = 0; i < p->n; i++) {

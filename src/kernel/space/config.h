@@ -8,13 +8,21 @@
 
 #define TT__NO_INTEGER INT64_MIN /* the value of a `let` that is none */
 
-typedef struct tt__candidate {
+/* A configuration for one problem, where it is legal. A space has tens of thousands, so it lacks the launch:
+ * tt__space_launch makes it. */
+typedef struct tt__configuration {
     const tt__template *t;                /* borrowed */
     char config[TT__CONFIG_MAX];          /* "TILE_DIM=32 BLOCK_ROWS=8", in the order of declaration */
     unsigned char choice[TT__PARAMS_MAX]; /* the same: the index of each parameter's value */
     int64_t derived[TT__DERIVED_MAX];     /* values of the derived names for its problem */
     int offset;                           /* tt__facts_offset of its problem */
     double weight; /* factor from a time to the operation's objective; 1: the objective is the time */
+    tt__pass pass; /* the first one of its launch */
+} tt__configuration;
+
+/* With its launch. */
+typedef struct tt__candidate {
+    tt__configuration configuration;
     tt__launch launch;
 } tt__candidate;
 
@@ -39,12 +47,12 @@ void tt__config_make_default(tt__template *t, const size_t *choice);
 /* Appends the compiler options of a configuration for its problem: "-DTILE_DIM=32" for each parameter,
  * derived values, and "-DELEM_SIZE=4". Each option ends with a NUL; *n counts them. Free with tt__str_free. A
  * candidate without a template (the checker's) gets the options of its configuration only. */
-tt_status tt__config_options(tt__str *out, int *n, const tt__candidate *c, const tt__problem *p);
+tt_status tt__config_options(tt__str *out, int *n, const tt__configuration *c, const tt__problem *p);
 
 /* Text that identifies a cubin of a template: the configuration, the types of variables, and derived values.
  * It starts with the configuration. Without a template it is only that. */
 enum { TT__BUILD_MAX = TT__CONFIG_MAX + (TT__VARIABLES_MAX + TT__DERIVED_MAX) * (TT__NAME_MAX + 24) };
-void tt__config_build(char out[TT__BUILD_MAX], const tt__candidate *c, const tt__problem *p);
+void tt__config_build(char out[TT__BUILD_MAX], const tt__configuration *c, const tt__problem *p);
 
 /* Evaluates `maxrregcount` for a configuration. TT_E_TEMPLATE: the value is not a number of registers. */
 tt_status tt__config_max_regs(int *out, const tt__template *t, const char *config);

@@ -110,7 +110,7 @@ static tt_status fail_expr(const tt__launch_plan *pl, const tt__candidate *c, co
     char value[TT__NAME_MAX], problem[TT__PROBLEM_TEXT_MAX];
     return tt__template_fail(pl->t->path, e->line, e->column, "%s `%.200s` is %s for %s and %s, expected %s",
                              what, e->text, tt__value_text(value, v),
-                             c->config[0] ? c->config : "no parameters",
+                             c->configuration.config[0] ? c->configuration.config : "no parameters",
                              tt__problem_words(problem, pl->t->operation, pl->p), expected);
 }
 
@@ -481,17 +481,17 @@ static tt_status check_turns(const tt__launch_plan *pl, const tt__candidate *c, 
 
 /* The weight makes time times weight smallest where the objective is best. */
 static tt_status read_weight(const tt__launch_plan *pl, tt__inputs *in, tt__candidate *c) {
-    c->weight = 1;
+    c->configuration.weight = 1;
     if (pl->first_derived == pl->n_slots)
         return TT_OK;
     const tt__expr *e = pl->exprs[pl->n_slots];
     tt__value v = tt__expr_value(in, pl->exprs[pl->n_slots]);
     const double number = tt__value_number(v);
     if (!(number > 0 && number <= DBL_MAX))
-        return tt__template_fail(pl->t->path, e->line, e->column,
-                                 "the objective `%.200s` is %g for %s, expected a number above 0", e->text,
-                                 number, c->config[0] ? c->config : "no parameters");
-    c->weight = pl->t->operation->maximize ? 1 / number : number;
+        return tt__template_fail(
+            pl->t->path, e->line, e->column, "the objective `%.200s` is %g for %s, expected a number above 0",
+            e->text, number, c->configuration.config[0] ? c->configuration.config : "no parameters");
+    c->configuration.weight = pl->t->operation->maximize ? 1 / number : number;
     return TT_OK;
 }
 
@@ -502,7 +502,7 @@ static tt_status read_derived(const tt__launch_plan *pl, tt__inputs *in, tt__can
         bool whole = v.kind == TT__VALUE_INT;
         if (!whole && pl->t->derived[k].macro)
             return fail_value(pl, c, i, v, "an integer");
-        c->derived[k] = whole ? v.i : TT__NO_INTEGER;
+        c->configuration.derived[k] = whole ? v.i : TT__NO_INTEGER;
     }
     return TT_OK;
 }
@@ -590,7 +590,7 @@ static bool is_needless(const tt__derived *d, tt__inputs *in, uint64_t given) {
 }
 
 void tt__launch_plan_reduce(tt__launch_plan *pl, tt__launch *start, tt__inputs *in, uint64_t given) {
-    tt__candidate c = {.t = pl->t};
+    tt__candidate c = {.configuration.t = pl->t};
     size_t n = 0, n_slots = 0, first_derived = 0;
     start_launch(pl, &c.launch);
     for (size_t i = 0; i < pl->n; i++) {
@@ -628,7 +628,7 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__ca
         *l = *pl->start;
     else
         start_launch(pl, l);
-    memcpy(c->choice, in->choice, sizeof c->choice);
+    memcpy(c->configuration.choice, in->choice, sizeof c->configuration.choice);
     *legal = true;
     for (size_t i = 0; i < pl->n_slots && *legal; i++)
         if ((*beyond = pl->slots[i].kind) == TT__PART_TURNS)
@@ -673,6 +673,7 @@ tt_status tt__launch_plan_read(const tt__launch_plan *pl, tt__inputs *in, tt__ca
     }
     if (!*legal)
         return TT_OK;
+    c->configuration.pass = l->passes[0];
     TT_TRY(read_weight(pl, in, c));
     return read_derived(pl, in, c);
 }

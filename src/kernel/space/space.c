@@ -35,17 +35,17 @@ static tt_status try_choice(tt__candidate *out, const tt__template *t, const tt_
     if (where && !why)
         return TT_OK;
     memset(out, 0, offsetof(tt__candidate, launch)); /* which tt__launch_plan_read sets */
-    out->t = t;
+    out->configuration.t = t;
     if (choice == t->default_choice)
-        tt__copy(out->config, sizeof out->config, t->default_config);
+        tt__copy(out->configuration.config, sizeof out->configuration.config, t->default_config);
     else
-        tt__config_format(out->config, t, choice);
+        tt__config_format(out->configuration.config, t, choice);
     tt__launch_plan_make(&pl, t, gpu, p, facts, aside, why);
     if (where) {
         tt__launch_plan_refuse(&pl, where, "does not hold");
         return TT_OK;
     }
-    out->offset = pl.offset;
+    out->configuration.offset = pl.offset;
     return tt__launch_plan_read(&pl, &in, out, legal, &beyond);
 }
 
@@ -61,25 +61,33 @@ tt_status tt__space_at(tt__candidate *out, const tt__template *t, const tt__gpu 
     return legal ? TT_OK : TT_E_UNSUPPORTED;
 }
 
+tt_status tt__space_launch(tt__launch *out, const tt__configuration *c, const tt__gpu *gpu,
+                           const tt__problem *p) {
+    tt__candidate whole = {0}; /* launches are compared and sent as they are */
+    TT_TRY(tt__space_at(&whole, c->t, gpu, p, c->choice));
+    *out = whole.launch;
+    return TT_OK;
+}
+
 static tt_status resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                          const char *config, const tt__aside *aside) {
     char why[TT__REASON_MAX] = "", problem[TT__PROBLEM_TEXT_MAX];
     size_t choice[TT__PARAMS_MAX] = {0};
     tt__facts facts;
     bool legal;
-    *out = (tt__candidate){.t = t};
+    *out = (tt__candidate){.configuration.t = t};
     TT_TRY(tt__config_parse(choice, t, config));
     TT_TRY(tt__facts_of(&facts, t->operation, gpu, p));
     TT_TRY(try_choice(out, t, gpu, p, &facts, choice, aside, why, &legal));
     return legal ? TT_OK
                  : tt__fail(TT_E_UNSUPPORTED, "%s %s cannot do %s: %s",
-                            aside ? aside->symbols.name[0] : t->kernel, out->config,
+                            aside ? aside->symbols.name[0] : t->kernel, out->configuration.config,
                             tt__problem_words(problem, t->operation, p), why);
 }
 
 tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt__gpu *gpu,
                             const tt__problem *p, const char *config) {
-    *out = (tt__candidate){.t = t};
+    *out = (tt__candidate){.configuration.t = t};
     if (!tt__template_does(t, p))
         return tt__fail(TT_E_UNSUPPORTED, "%s is a %s, not a %s", t->kernel, t->op, p->op);
     return resolve(out, t, gpu, p, config, NULL);
@@ -172,8 +180,8 @@ bool tt__prepared_try(bool *legal, tt_status *status, const tt__prepared *c, con
         *legal = tt__value_holds(tt__expr_value(&in, &c->t->wheres[c->wheres[i]]));
     if (!*legal)
         return true;
-    made.t = c->t;
-    made.config[0] = '\0';
+    made.configuration.t = c->t;
+    made.configuration.config[0] = '\0';
     tt__launch_plan_copy(&pl, &c->pl, gpu, p, facts);
     *status = skip_illegal(tt__launch_plan_read(&pl, &in, &made, legal, &beyond), legal);
     return true;
@@ -250,10 +258,10 @@ static bool holds(sample *s, size_t k, const point p) {
 static tt_status launches(bool *legal, tt__candidate *c, sample *s, const point p) {
     size_t choice[TT__PARAMS_MAX];
     tt__part beyond;
-    *c = (tt__candidate){.t = s->pl->t, .offset = s->pl->offset};
+    *c = (tt__candidate){.configuration.t = s->pl->t, .configuration.offset = s->pl->offset};
     for (size_t k = 0; k < s->pl->t->n_params; k++)
         choice[k] = p[k];
-    tt__config_format(c->config, s->pl->t, choice);
+    tt__config_format(c->configuration.config, s->pl->t, choice);
     move_to(s, p);
     return tt__launch_plan_read(s->pl, &s->in, c, legal, &beyond);
 }
@@ -303,6 +311,7 @@ static int in_order(const void *a, const void *b) {
 
 static tt_status add_sample(tt__space *space, const tt__launch_plan *pl, double *legal, bool *whole) {
     sample s;
+    tt__candidate c;
     bool is;
     tt_status status;
     TT_GOTO(open_sample(&s, pl));
@@ -319,9 +328,8 @@ static tt_status add_sample(tt__space *space, const tt__launch_plan *pl, double 
             pl->t->path));
     qsort(s.at, s.n, sizeof *s.at, in_order);
     for (size_t i = 0; i < s.n; i++) {
-        TT_GOTO(TT__GROW(space->items, space->n));
-        TT_GOTO(launches(&is, &space->items[space->n], &s, s.at[i]));
-        space->n++;
+        TT_GOTO(launches(&is, &c, &s, s.at[i]));
+        TT_GOTO(tt__space_append(space, &c.configuration));
     }
 out:
     close_sample(&s);
@@ -337,7 +345,7 @@ double tt__template_combinations(const tt__template *t) {
     return n;
 }
 
-tt_status tt__space_append(tt__space *s, const tt__candidate *c) {
+tt_status tt__space_append(tt__space *s, const tt__configuration *c) {
     TT_TRY(TT__GROW(s->items, s->n));
     s->items[s->n++] = *c;
     return TT_OK;
@@ -366,19 +374,16 @@ static tt_status list_one(void *user, tt__inputs *in) {
         l->full = true;
         return TT_E_INTERRUPTED;
     }
-    TT_TRY(TT__GROW(s->items, s->n));
-    tt__candidate *c = &s->items[s->n];
-    *c = (tt__candidate){.t = l->pl->t, .offset = l->pl->offset};
-    config_of(c->config, in);
-    TT_TRY(tt__launch_plan_read(l->pl, in, c, &legal, &beyond));
-    s->n += legal;
-    return TT_OK;
+    tt__candidate c = {.configuration.t = l->pl->t, .configuration.offset = l->pl->offset};
+    config_of(c.configuration.config, in);
+    TT_TRY(tt__launch_plan_read(l->pl, in, &c, &legal, &beyond));
+    return legal ? tt__space_append(s, &c.configuration) : TT_OK;
 }
 
 static void default_first(tt__space *s, size_t start, const char *config) {
     for (size_t i = start; i < s->n; i++)
         if (strcmp(s->items[i].config, config) == 0) {
-            tt__candidate c = s->items[i];
+            tt__configuration c = s->items[i];
             memmove(&s->items[start + 1], &s->items[start], (i - start) * sizeof c);
             s->items[start] = c;
             return;
@@ -392,7 +397,9 @@ static tt_status add_default(tt__space *s, size_t start, const tt__launch_plan *
         if (strcmp(s->items[i].config, pl->t->default_config) == 0)
             return TT_OK;
     tt_status status = tt__space_resolve(&c, pl->t, pl->gpu, pl->p, pl->t->default_config);
-    return status == TT_E_UNSUPPORTED ? TT_OK : status == TT_OK ? tt__space_append(s, &c) : status;
+    return status == TT_E_UNSUPPORTED ? TT_OK
+           : status == TT_OK          ? tt__space_append(s, &c.configuration)
+                                      : status;
 }
 
 /* A sample, unless they can be listed. */
@@ -454,15 +461,14 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
 /* ---- Neighbours ---------------------------------------------------------------------------------------- */
 
 static tt_status add_if_legal(tt__space *space, sample *s, const point p) {
+    tt__candidate c;
     bool legal = true;
     for (size_t k = 0; k < s->pl->t->n_params && legal; k++)
         legal = holds(s, k, p);
     if (!legal)
         return TT_OK;
-    TT_TRY(TT__GROW(space->items, space->n));
-    TT_TRY(launches(&legal, &space->items[space->n], s, p));
-    space->n += legal;
-    return TT_OK;
+    TT_TRY(launches(&legal, &c, s, p));
+    return legal ? tt__space_append(space, &c.configuration) : TT_OK;
 }
 
 tt_status tt__space_neighbours(tt__space *space, const tt__template *t, const tt__gpu *gpu,
@@ -526,7 +532,7 @@ static tt_status count_one(void *user, tt__inputs *in) {
         s->wheres[last].alone++;
     if (failed)
         return TT_OK; /* do not read its geometry, which may be invalid */
-    config_of(c.config, in);
+    config_of(c.configuration.config, in);
     TT_TRY(tt__launch_plan_read(pl, in, &c, &legal, &beyond));
     ++*(legal ? &s->legal : &s->beyond[beyond]);
     return TT_OK;

@@ -8,7 +8,7 @@
 
 typedef struct tt__space {
     size_t n;
-    tt__candidate *items;
+    tt__configuration *items;
     bool sampled; /* a template has too many configurations, so only a sample of them is here */
     double legal; /* all legal configurations; estimated if `sampled` */
 } tt__space;      /* zero-initialise */
@@ -36,8 +36,8 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
  * random ones that differ in two. A template without parameters has none. */
 tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__gpu *gpu,
                                const tt__problem *p, const char *config, size_t pairs);
-/* Appends a candidate that tt__space_resolve made. */
-tt_status tt__space_append(tt__space *space, const tt__candidate *c);
+/* Appends the member of a candidate that tt__space_resolve made. */
+tt_status tt__space_append(tt__space *space, const tt__configuration *c);
 void tt__space_free(tt__space *space);
 
 /* What functions return in place of an index. */
@@ -80,6 +80,10 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
 /* The same by the index of each parameter's value, without a message if it is not legal. */
 tt_status tt__space_at(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                        const unsigned char *choice);
+
+/* The launch of a member of a space, on its GPU and for its problem. */
+tt_status tt__space_launch(tt__launch *out, const tt__configuration *c, const tt__gpu *gpu,
+                           const tt__problem *p);
 
 /* The same for look-ups, which try many: without a message, with the facts of the problem, and *out is set
  * only if it is legal. *legal is false if it is not, or if the text is no configuration. */

@@ -287,7 +287,7 @@ tt__role tt__workload_role(const tt__workload *w) {
                                  : TT__ROLE_COUNT;
 }
 
-tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt__gpu *gpu,
+tt_status tt__workload_checks(tt__checks *out, const tt__configuration *c, const tt__gpu *gpu,
                               const tt__problem *p) {
     const tt__operation *operation = c->t->operation;
     const bool adopted = is_adopted(c->t);

@@ -22,7 +22,7 @@ tt_status tt__workload_arrays(tt__workload *out, const tt__template *t, const tt
 /* The kernels beside the template's that are compiled once, in one cubin; TT__ROLE_COUNT: there are none. */
 tt__role tt__workload_role(const tt__workload *w);
 /* What verifying must know of one configuration. Errors as above. */
-tt_status tt__workload_checks(tt__checks *out, const tt__candidate *c, const tt__gpu *gpu,
+tt_status tt__workload_checks(tt__checks *out, const tt__configuration *c, const tt__gpu *gpu,
                               const tt__problem *p);
 
 #endif

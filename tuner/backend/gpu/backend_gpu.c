@@ -109,11 +109,11 @@ static tt_status problem(tt__backend *b, const tt__problem *p, const tt__templat
     const tt__role role = tt__workload_role(&task->work);
     if (role != TT__ROLE_COUNT) {
         TT_TRY(tt__space_aside(&c, t->operation, role, &l->workers.gpu, p, t->operation->t->default_config));
-        TT_TRY(tt__cubins_want(&l->cubins, &c, p, &task->reference));
+        TT_TRY(tt__cubins_want(&l->cubins, &c.configuration, p, &task->reference));
     }
     for (int i = 0; i < tt__verify_parts(&task->problem, &task->work); i++) {
-        tt__verify_candidate(&c, i);
-        TT_TRY(tt__cubins_want(&l->cubins, &c, p, &task->checkers[i]));
+        tt__verify_configuration(&c.configuration, i);
+        TT_TRY(tt__cubins_want(&l->cubins, &c.configuration, p, &task->checkers[i]));
     }
     return TT_OK;
 }
@@ -142,7 +142,7 @@ static void await_until(tt__backend *b, double end_s) {
     tt__loop_now((tt__loop *)b)->await_s = end_s;
 }
 
-static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
+static tt_status submit(tt__backend *b, size_t id, const tt__configuration *c, double cutoff_us) {
     tt__loop *l = (tt__loop *)b;
     tt__job *j = NULL;
     for (int i = 0; i < TT__JOBS_MAX && !j; i++)
@@ -163,6 +163,7 @@ static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, doubl
                    .c = c,
                    .cubin = cubin};
     TT_TRY(tt__cubins_name(&l->cubins, c, p, cubin));
+    TT_TRY(tt__space_launch(&j->launch, c, &l->workers.gpu, p));
     tt_status status = tt__workload_checks(&j->checks, c, &l->workers.gpu, p);
     if (status != TT_E_UNSUPPORTED && status != TT_E_TEMPLATE)
         return status;
@@ -241,7 +242,8 @@ static tt_status await_problem(tt__loop *l) {
 }
 
 /* Gets the finalists' cubins. Trials may be of an earlier run, and its cubins may have been pruned. */
-static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, size_t n, tt__cubin **cubins) {
+static tt_status finalist_cubins(tt__loop *l, const tt__configuration *const *c, size_t n,
+                                 tt__cubin **cubins) {
     const tt__task *task = &tt__loop_now(l)->task;
     TT_TRY(await_checkers(l, task)); /* if all trials were stored, they were not needed until now */
     if (task->reference)
@@ -255,13 +257,15 @@ static tt_status finalist_cubins(tt__loop *l, const tt__candidate *const *c, siz
     return tt__cubins_save(&l->cubins, true);
 }
 
-static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+static tt_status finals_ask(tt__backend *b, const tt__configuration *const *c, size_t n, tt__rounds rounds,
                             double lap_us, double train_s) {
     tt__loop *l = (tt__loop *)b;
     tt__lane_finals *f = &tt__loop_now(l)->finals;
     if (n == 0 || n > TT__FINALISTS_MAX)
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
     TT_TRY(finalist_cubins(l, c, n, f->cubins));
+    for (size_t i = 0; i < n; i++)
+        TT_TRY(tt__space_launch(&f->launches[i], c[i], &l->workers.gpu, &tt__loop_now(l)->task.problem));
     memcpy(f->c, c, n * sizeof *c);
     f->n = n;
     f->rounds = rounds;
@@ -298,7 +302,7 @@ static tt_status await_count(tt__loop *l) {
 /* If their kernels do not compile, peaks are unknown. */
 static tt_status peaks(tt__backend *b, tt__peaks *out) {
     tt__loop *l = (tt__loop *)b;
-    tt__candidate c = {.config = "PART=-1 PEAKS=1"};
+    tt__configuration c = {.config = "PART=-1 PEAKS=1"};
     *out = (tt__peaks){0};
     TT_TRY(tt__cubins_want(&l->cubins, &c, &tt__loop_now(l)->task.problem, &l->peaks));
     TT_TRY(await_checkers(l, &tt__loop_now(l)->task));
@@ -314,31 +318,36 @@ static tt_status peaks(tt__backend *b, tt__peaks *out) {
     return TT_OK;
 }
 
-static tt_status count(tt__backend *b, const tt__candidate *c, tt__counted *out) {
+static tt_status count(tt__backend *b, const tt__configuration *c, tt__counted *out) {
     enum { LAUNCHES = 40 }; /* it takes about a dozen to count everything */
     tt__loop *l = (tt__loop *)b;
     tt__cubin *cubin;
+    tt__launch launch;
+    TT_TRY(tt__space_launch(&launch, c, &l->workers.gpu, &tt__loop_now(l)->task.problem));
     TT_TRY(finalist_cubins(l, &c, 1, &cubin));
     TT_TRY(await_problem(l));
-    tt__workers_ask_count(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, c, cubin);
+    tt__workers_ask_count(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, c, &launch, cubin);
     TT_TRY(await_count(l));
     *out = ((const tt__msg_counted *)l->workers.payload.text)->counted;
     /* Without it, rules that need it do not apply. */
-    tt__sass_read(&out->sass, cubin->image.text, cubin->image.len,
-                  c->t->symbols.name[tt__main_pass(&c->launch)], l->workers.gpu.cc);
+    tt__sass_read(&out->sass, cubin->image.text, cubin->image.len, c->t->symbols.name[tt__main_pass(&launch)],
+                  l->workers.gpu.cc);
     return TT_OK;
 }
 
-static tt_status bits(tt__backend *b, const tt__candidate *c, const tt__bits_ask *ask, tt__bits_found *out) {
+static tt_status bits(tt__backend *b, const tt__configuration *c, const tt__bits_ask *ask,
+                      tt__bits_found *out) {
     enum { LAUNCHES = 40 }; /* it takes up to 32 */
     tt__loop *l = (tt__loop *)b;
     tt__cubin *cubin;
     tt__checks checks;
+    tt__launch launch;
+    TT_TRY(tt__space_launch(&launch, c, &l->workers.gpu, &tt__loop_now(l)->task.problem));
     TT_TRY(finalist_cubins(l, &c, 1, &cubin));
     TT_TRY(tt__workload_checks(&checks, c, &l->workers.gpu, &tt__loop_now(l)->task.problem));
     TT_TRY(await_problem(l));
-    tt__workers_ask_bits(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, ask, c, cubin,
-                         &checks);
+    tt__workers_ask_bits(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, ask, c, &launch,
+                         cubin, &checks);
     TT_TRY(await_count(l));
     *out = ((const tt__msg_bits_found *)l->workers.payload.text)->found;
     return TT_OK;

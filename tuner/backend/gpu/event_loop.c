@@ -339,8 +339,8 @@ static tt_status described(tt__loop *l, size_t gpu) {
 
 static void ask_trial(tt__loop *l, size_t gpu, size_t at, const char *waited_for) {
     tt__job *j = &l->jobs[at];
-    tt__workers_ask_trial(&l->workers, gpu, at, l->opts.trial_timeout_s, j->c, j->cubin, &j->checks,
-                          l->lanes[j->lane]->cutoff_us);
+    tt__workers_ask_trial(&l->workers, gpu, at, l->opts.trial_timeout_s, j->c, &j->launch, j->cubin,
+                          &j->checks, l->lanes[j->lane]->cutoff_us);
     j->waited_for = waited_for;
     j->gpu = gpu;
     j->state = TT__JOB_TRYING;
@@ -503,7 +503,8 @@ static tt_status feed_lane(tt__loop *l, size_t lane) {
         return TT_OK;
     f->begin_s = tt__now_s();
     f->state = TT__FINALS_ON_GPU;
-    tt__workers_ask_finals(&l->workers, gpu, limit_s(l, f), f->c, f->cubins, f->n, f->rounds, f->train_s);
+    tt__workers_ask_finals(&l->workers, gpu, limit_s(l, f), f->c, f->launches, f->cubins, f->n, f->rounds,
+                           f->train_s);
     return TT_OK;
 }
 

@@ -24,7 +24,8 @@ typedef struct tt__job {
     tt__job_state state;
     size_t id, lane;
     uint64_t order; /* of submission */
-    const tt__candidate *c;
+    const tt__configuration *c;
+    tt__launch launch;
     tt__cubin *cubin;
     tt__checks checks;
     size_t gpu;             /* TRYING: where */
@@ -61,7 +62,8 @@ typedef enum tt__finals_state {
 typedef struct tt__lane_finals {
     tt__finals_state state;
     size_t held; /* 1 + their GPU; 0: none */
-    const tt__candidate *c[TT__FINALISTS_MAX];
+    const tt__configuration *c[TT__FINALISTS_MAX];
+    tt__launch launches[TT__FINALISTS_MAX];
     tt__cubin *cubins[TT__FINALISTS_MAX];
     size_t n;
     tt__rounds rounds;

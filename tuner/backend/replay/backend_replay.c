@@ -153,7 +153,7 @@ static size_t room(const tt__backend *b) {
     return mine < share && r->n_waiting < most ? share - mine : mine == 0;
 }
 
-static tt_status look_up(replay *r, const tt__candidate *c, tt__stage stage, tt__trial *trial) {
+static tt_status look_up(replay *r, const tt__configuration *c, tt__stage stage, tt__trial *trial) {
     const lane *l = r->lanes[r->at];
     bool found;
     TT_TRY(tt__recording_trial(r->recording, &l->problem, c->t->kernel, c->config, stage, trial, &found));
@@ -190,7 +190,7 @@ static double trial_s(const tt__trial *trial) {
     return busy_s > least_busy_s ? busy_s : least_busy_s;
 }
 
-static tt_status submit(tt__backend *b, size_t id, const tt__candidate *c, double cutoff_us) {
+static tt_status submit(tt__backend *b, size_t id, const tt__configuration *c, double cutoff_us) {
     replay *r = (replay *)b;
     tt__trial *trial = &r->waiting[r->n_waiting].trial;
     (void)cutoff_us;
@@ -244,7 +244,7 @@ static tt_status wait(tt__backend *b, size_t *id, tt__trial *trial) {
 }
 
 /* There are as many rounds as were recorded. A stage takes the time that it is worth on a GPU. */
-static tt_status finals_ask(tt__backend *b, const tt__candidate *const *c, size_t n, tt__rounds rounds,
+static tt_status finals_ask(tt__backend *b, const tt__configuration *const *c, size_t n, tt__rounds rounds,
                             double lap_us, double train_s) {
     replay *r = (replay *)b;
     (void)lap_us, (void)train_s;

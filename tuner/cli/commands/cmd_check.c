@@ -54,6 +54,7 @@ typedef struct examined {
     tt__gpu gpu;
     tt__problem p;
     tt__space space; /* the first is the default, if it is legal here */
+    tt__candidate first;
     tt__survey survey;
     bool counted;        /* false: there are too many combinations, and the survey has only their number */
     tt__str not_default; /* why the default is not legal here */
@@ -139,6 +140,8 @@ static tt_status choose_problem(tt__problem *out, const tt__template *t, const t
 
 static tt_status count(examined *e) {
     TT_TRY(tt__space_add(&e->space, e->t, &e->gpu, &e->p));
+    if (e->space.n)
+        TT_TRY(tt__space_at(&e->first, e->t, &e->gpu, &e->p, e->space.items[0].choice));
     tt_status status = tt__space_survey(&e->survey, e->t, &e->gpu, &e->p);
     e->counted = status == TT_OK;
     if (status != TT_OK && status != TT_E_TEMPLATE) /* here it means too many to count */
@@ -193,9 +196,9 @@ static tt_status fit(examined *e, const tt__str *cubin, const tt__candidate *c) 
     for (int role = 0; own && role < TT__ROLE_COUNT; role++) {
         const tt__aside *a = &own->asides[role];
         bool each = role == TT__VERIFY || (role == TT__REFERENCE && own->per_config);
-        const char *config = each ? c->config : e->t->default_config;
+        const char *config = each ? c->configuration.config : e->t->default_config;
         tt__candidate aside;
-        if (!a->n || strcmp(config, c->config) != 0 ||
+        if (!a->n || strcmp(config, c->configuration.config) != 0 ||
             tt__space_aside(&aside, own, (tt__role)role, &e->gpu, &e->p, config) != TT_OK)
             continue;
         for (int i = 0; i < a->n; i++)
@@ -216,7 +219,7 @@ static tt_status examine(compiled *out, const examined *e, const tt__str *cubin,
     return TT_OK;
 }
 
-static tt_status compile_one(tt__str *cubin, examined *e, const tt__candidate *c) {
+static tt_status compile_one(tt__str *cubin, examined *e, const tt__configuration *c) {
     tt__str options = {0};
     int n;
     tt_status status = tt__config_options(&options, &n, c, &e->p);
@@ -253,9 +256,12 @@ static tt_status note_refusal(effects *f) {
 }
 
 /* Compares the neighbour in parameter p with the base. One that does not compile differs. */
-static tt_status compare(effects *f, size_t p, const tt__candidate *base, const tt__candidate *c) {
+static tt_status compare(effects *f, size_t p, const tt__configuration *base, const tt__configuration *c) {
     tt__str cubin = {0};
-    bool same_launch = memcmp(&base->launch, &c->launch, sizeof c->launch) == 0;
+    tt__launch here, there;
+    TT_TRY(tt__space_launch(&here, base, &f->e->gpu, &f->e->p));
+    TT_TRY(tt__space_launch(&there, c, &f->e->gpu, &f->e->p));
+    const bool same_launch = memcmp(&here, &there, sizeof here) == 0;
     f->compared[p] = true;
     f->alive[p] = !same_launch;
     if (!same_launch || f->e->t->params[p].runtime)
@@ -267,7 +273,7 @@ static tt_status compare(effects *f, size_t p, const tt__candidate *base, const 
 }
 
 /* Compares a configuration with those beside it: of each parameter the first and the last other value. */
-static tt_status compare_beside(effects *f, const tt__candidate *base) {
+static tt_status compare_beside(effects *f, const tt__configuration *base) {
     const tt__template *t = f->e->t;
     size_t here[TT__PARAMS_MAX], there[TT__PARAMS_MAX];
     tt__space beside = {0};
@@ -310,7 +316,7 @@ static tt_status find_effects(examined *e, const tt__str *cubin) {
     tt_status status = TT_OK;
     tt__str_addn(&f.base, cubin->text, cubin->len);
     for (size_t i = 0; i < BASES_MAX && i < e->space.n && status == TT_OK && any_left(&f); i++) {
-        const tt__candidate *base = &e->space.items[i * e->space.n / BASES_MAX];
+        const tt__configuration *base = &e->space.items[i * e->space.n / BASES_MAX];
         if (i > 0)
             status = compile_one(&f.base, e, base);
         if (status == TT_OK)
@@ -333,7 +339,7 @@ static tt_status find_effects(examined *e, const tt__str *cubin) {
 
 static tt_status compile_first(examined *e, const tt__candidate *c) {
     tt__str cubin = {0};
-    tt_status status = compile_one(&cubin, e, c);
+    tt_status status = compile_one(&cubin, e, &c->configuration);
     if (status == TT_OK)
         status = fit(e, &cubin, c);
     tt__cubins_unfilled(&e->warnings, e->t, cubin.text, cubin.len);
@@ -351,7 +357,7 @@ static tt_status compile(examined *e) {
         tt__str_add(&e->not_compiled, "no configuration does this problem");
         return TT_OK;
     }
-    tt_status status = compile_first(e, &e->space.items[0]);
+    tt_status status = compile_first(e, &e->first);
     if (status == TT_OK)
         return TT_OK;
     e->refused = status == TT_E_COMPILE;
@@ -479,7 +485,7 @@ static void write_launch(tt__json *j, const examined *e, int i) {
     const compiled *c = &e->compiled[i];
     bool known = !*tt__str_text(&e->not_compiled);
     if (e->space.n) {
-        const tt__pass *p = &e->space.items[0].launch.passes[i];
+        const tt__pass *p = &e->first.launch.passes[i];
         known = known && !p->off;
         write_triple(j, "grid", p->grid);
         write_triple(j, "block", p->block);
@@ -667,7 +673,7 @@ static void add_compiled(tt__table *table, const examined *e, const compiled *c)
 }
 
 static void add_launch(tt__table *table, const examined *e, int i) {
-    const tt__pass *p = &e->space.items[0].launch.passes[i];
+    const tt__pass *p = &e->first.launch.passes[i];
     const unsigned *grid = p->grid, *block = p->block;
     if (e->t->n_passes > 1)
         TT__TABLE_PAIR(table, "kernel", "%s, %d of %d", e->t->symbols.name[i], i + 1, e->t->n_passes);
@@ -693,7 +699,7 @@ static tt_status print_first(const examined *e) {
     if (*tt__str_text(&e->not_default))
         TT__TABLE_PAIR(&table, "default", "not legal here: %s", tt__str_text(&e->not_default));
     if (e->space.n) {
-        const tt__candidate *c = &e->space.items[0];
+        const tt__configuration *c = &e->space.items[0];
         tt__str derived = {0};
         tt__table_cell(&table, "%s", *tt__str_text(&e->not_default) ? "first" : "default");
         tt__table_cell(&table, "%s", *c->config ? c->config : "no parameters");

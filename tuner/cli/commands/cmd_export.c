@@ -315,7 +315,7 @@ static void write_launches(tt__json *j, const tt__exported *x) {
         if (p->off)
             continue;
         tt__json_open(j, NULL, '{');
-        tt__json_string(j, "kernel", c->t->symbols.name[i]);
+        tt__json_string(j, "kernel", c->configuration.t->symbols.name[i]);
         write_three(j, "grid", p->grid);
         write_three(j, "block", p->block);
         tt__json_int(j, "shared_bytes", p->shared_bytes);
@@ -335,7 +335,7 @@ static void write_launches(tt__json *j, const tt__exported *x) {
 static tt_status write_options(tt__json *j, const tt__exported *x) {
     tt__str options = {0};
     int n;
-    TT_TRY(tt__config_options(&options, &n, &x->code.candidate, &x->problem));
+    TT_TRY(tt__config_options(&options, &n, &x->code.candidate.configuration, &x->problem));
     const char *at = options.text;
     tt__json_open(j, "options", '[');
     for (int i = 0; i < n; i++, at += strlen(at) + 1)
@@ -350,8 +350,8 @@ static tt_status write_arguments(tt__json *j, const tt__exported *x) {
     tt__workload *w = malloc(sizeof *w);
     if (!w)
         return tt__fail_memory(sizeof *w);
-    tt_status status =
-        tt__workload_arrays(w, x->code.candidate.t, &x->gpu, &x->problem, x->code.choice.config);
+    tt_status status = tt__workload_arrays(w, x->code.candidate.configuration.t, &x->gpu, &x->problem,
+                                           x->code.choice.config);
     tt__json_open(j, "arguments", '[');
     for (int i = 0; status == TT_OK && i < w->n && !w->arrays[i].aside; i++) {
         const tt__array *a = &w->arrays[i];
@@ -373,8 +373,8 @@ static tt_status write_winner(tt__json *j, const tt__exported *x) {
     tt__cli_json_problem(j, &x->problem);
     tt__json_string(j, "gpu", tt__gpu_text(gpu, &x->gpu));
     tt__json_int(j, "cc", x->gpu.cc);
-    TT__JSON_STRINGS(j, {"kernel", x->code.choice.kernel}, {"file", x->code.candidate.t->path},
-                     {"template", x->code.candidate.t->hash});
+    TT__JSON_STRINGS(j, {"kernel", x->code.choice.kernel}, {"file", x->code.candidate.configuration.t->path},
+                     {"template", x->code.candidate.configuration.t->hash});
     tt__json_config(j, "config", x->code.choice.config);
     TT_TRY(write_options(j, x));
     write_launches(j, x);
@@ -421,7 +421,7 @@ static tt_status add_macros(tt__str *out, const tt__exported *x) {
     static const char type[] = TT__TYPEDEF;
     tt__str options = {0};
     int n;
-    TT_TRY(tt__config_options(&options, &n, &x->code.candidate, &x->problem));
+    TT_TRY(tt__config_options(&options, &n, &x->code.candidate.configuration, &x->problem));
     const char *at = options.text;
     for (int i = 0; i < n; i++, at += strlen(at) + 1) {
         const char *sign = strchr(at, '=');
@@ -440,14 +440,14 @@ static tt_status add_macros(tt__str *out, const tt__exported *x) {
 
 /* Parameters that are no macros in the code: arguments of kernels and of C++ templates. */
 static void add_others(tt__str *out, const tt__exported *x) {
-    const tt__template *t = x->code.candidate.t;
+    const tt__template *t = x->code.candidate.configuration.t;
     for (size_t i = 0; i < t->n_params; i++) {
         const tt__param *p = &t->params[i];
         if (!p->runtime && !p->as_template)
             continue;
         tt__str_add(out, "#define TUNED_");
         add_capitals(out, p->name);
-        tt__str_addf(out, " %s\n", p->values[x->code.candidate.choice[i]]);
+        tt__str_addf(out, " %s\n", p->values[x->code.candidate.configuration.choice[i]]);
     }
 }
 
@@ -471,7 +471,7 @@ static tt_status add_gpu(tt__str *out, const tt__exported *x) {
     add_others(out, x);
     for (int i = 0; i < c->launch.n_passes; i++) {
         const tt__pass *p = &c->launch.passes[i];
-        const char *name = c->t->symbols.name[i];
+        const char *name = c->configuration.t->symbols.name[i];
         if (p->off)
             continue;
         add_three(out, name, "GRID", p->grid);

@@ -264,13 +264,16 @@ static tt_status try_near(contest *c, tt__session *s, const tt__problem *p) {
     judgement *out = c->out;
     for (size_t k = 0; k < tt__neighbours(p); k++) {
         tt__problem near;
-        tt__candidate both[2];
+        tt__candidate whole;
+        tt__configuration both[2];
         tt__trial trials[2];
         char text[TT__PROBLEM_TEXT_MAX];
         bool legal = tt__neighbour(&near, c->templates[0], p, k);
-        for (int i = 0; i < 2 && legal; i++)
-            legal = tt__space_resolve(&both[i], c->templates[i], &s->gpu, &near,
+        for (int i = 0; i < 2 && legal; i++) {
+            legal = tt__space_resolve(&whole, c->templates[i], &s->gpu, &near,
                                       c->templates[i]->default_config) == TT_OK;
+            both[i] = whole.configuration;
+        }
         tt_status status = legal ? tt__neighbour_try(s, &near, both, 2, INFINITY, trials) : TT_E_INVALID;
         if (status == TT_E_INTERRUPTED)
             return status;
@@ -297,7 +300,7 @@ static tt_status after(void *user, tt__session *s, tt__search *copy, const tt__s
     c->run_id = s->run_id;
     for (size_t i = 0; i < search->space.n; i++) {
         const bool base = strcmp(search->space.items[i].t->kernel, base_name) == 0;
-        *(base ? &c->base : &c->candidate) = search->trials[i];
+        tt__search_trial(base ? &c->base : &c->candidate, search, i);
         *(base ? &c->base_there : &c->candidate_there) = search->known[i] == TT__TRIED;
     }
     c->done = true;

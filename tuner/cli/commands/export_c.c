@@ -394,7 +394,7 @@ static void add_launch(writing *w, const tt__launch *l, int n_args, int number) 
 /* Functions with the most dynamic shared memory that a pass gives them. */
 static void add_functions(writing *w, const tt__exported *x, int number) {
     const tt__launch *l = &x->code.candidate.launch;
-    const tt__symbols *symbols = &x->code.candidate.t->symbols;
+    const tt__symbols *symbols = &x->code.candidate.configuration.t->symbols;
     tt__str *out = &w->launches;
     tt__str_addf(out, "static const %sfunction functions_%d[] = {", w->prefix, number);
     for (int i = 0; i < l->n_passes; i++) {
@@ -419,8 +419,8 @@ static tt_status add_arguments(writing *w, const tt__exported *x, int number, in
     const int align = tt__problem_align(&x->problem);
     enum { SCRATCH_ALIGN = 16 };
     tt__str *out = &w->launches, arrays = {0};
-    TT_TRY(tt__workload_arrays(w->workload, x->code.candidate.t, &x->gpu, &x->problem,
-                               x->code.candidate.config));
+    TT_TRY(tt__workload_arrays(w->workload, x->code.candidate.configuration.t, &x->gpu, &x->problem,
+                               x->code.candidate.configuration.config));
     tt__cubin_arrays(&arrays, x->code.cubin.text, x->code.cubin.len);
     *n_args = *n_constants = 0;
     tt__str_addf(out, "static const %sargument args_%d[] = {", w->prefix, number);

@@ -53,9 +53,9 @@ static bool has_cubin(const tt__stale *s, const tt__winner *w) {
     char build[TT__BUILD_MAX];
     if (!t || tt__space_resolve(&c, t, &w->gpu, &w->problem, w->config) != TT_OK) {
         c = (tt__candidate){0};
-        tt__copy(c.config, sizeof c.config, w->config);
+        tt__copy(c.configuration.config, sizeof c.configuration.config, w->config);
     }
-    tt__config_build(build, &c, &w->problem);
+    tt__config_build(build, &c.configuration, &w->problem);
     tt_status status = tt__store_cubin_linked(s->store, w->hash, build, tt__problem_elem_size(&w->problem),
                                               w->gpu.cc, &found);
     return status == TT_OK && found;

@@ -34,7 +34,7 @@ const tt__rung_info tt__rungs[TT__RUNGS] = {
 
 typedef struct study {
     tt__ladder *ladders;
-    const tt__candidate *c[TT__RUNGS]; /* for the current problem; NULL: none */
+    const tt__configuration *c[TT__RUNGS]; /* for the current problem; NULL: none */
 } study;
 
 /* Makes a member of a search's space (TT__NOTHING: none) a rung, with its screening result. */
@@ -43,7 +43,7 @@ static void take(study *st, tt__ladder *ladder, tt__rung_id id, const tt__search
         return;
     st->c[id] = &search->space.items[at];
     if (search->known[at] == TT__TRIED)
-        ladder->rungs[id].trial = search->trials[at];
+        tt__search_trial(&ladder->rungs[id].trial, search, (size_t)at);
     else
         ladder->rungs[id].trial.status = TT__TRIAL_SKIPPED;
 }
@@ -97,7 +97,7 @@ static bool passed(const tt__rung *rung) {
 }
 
 static tt_status hold_rounds(study *st, tt__session *s, tt__ladder *ladder, int64_t problem_id) {
-    const tt__candidate *c[TT__RUNGS];
+    const tt__configuration *c[TT__RUNGS];
     tt__rung *of[TT__RUNGS];
     tt__trial trials[TT__RUNGS];
     double lap_us = 0;
@@ -111,7 +111,8 @@ static tt_status hold_rounds(study *st, tt__session *s, tt__ladder *ladder, int6
     if (n == 0)
         return TT_OK;
     tt_status status = tt__backend_finals(
-        s->backend, c, n, (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1, false, false}, lap_us, 0, trials);
+        s->backend, c, n, (tt__rounds){TT__FINAL_ROUNDS, TT__FINAL_ROUNDS, 0, 1, false, false}, lap_us, 0,
+        trials);
     if (status == TT_E_INTERRUPTED)
         return status;
     if (status != TT_OK)
@@ -135,14 +136,13 @@ static double ratio(const tt__rung *a, const tt__rung *b) {
 static void fill(const study *st, const tt__session *s, tt__ladder *ladder) {
     for (tt__rung_id id = 0; id < TT__RUNGS; id++) {
         tt__rung *rung = &ladder->rungs[id];
-        const tt__candidate *c = st->c[id];
+        const tt__configuration *c = st->c[id];
         if (!c)
             continue;
-        const tt__pass *launch = &c->launch.passes[0];
         tt__copy(rung->kernel, sizeof rung->kernel, c->t->kernel);
         tt__copy(rung->config, sizeof rung->config, c->config);
-        rung->threads = (int)tt__pass_threads(launch);
-        rung->shared_bytes = (int)launch->shared_bytes + rung->trial.static_shared_bytes;
+        rung->threads = (int)tt__pass_threads(&c->pass);
+        rung->shared_bytes = (int)c->pass.shared_bytes + rung->trial.static_shared_bytes;
         rung->occupancy =
             tt__occupancy(s->gpu.cc, &(tt__block_needs){rung->threads, rung->trial.regs, rung->shared_bytes});
         if (!passed(rung))
