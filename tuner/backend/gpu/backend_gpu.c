@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "kernel/space/operation.h"
 #include "kernel/space/workload.h"
 #include "tuner/backend/gpu/event_loop.h"
 #include "tuner/measure/measure.h"
@@ -142,6 +143,15 @@ static void await_until(tt__backend *b, double end_s) {
     tt__loop_now((tt__loop *)b)->await_s = end_s;
 }
 
+/* For the open problem, or for the copy that it is compared with. */
+static tt_status launch_of(tt__launch *out, const tt__loop *l, const tt__configuration *c) {
+    const tt__problem *p = &tt__loop_now(l)->task.problem;
+    tt__problem copy;
+    if (strcmp(c->t->op, "copy") == 0 && strcmp(p->op, "copy") != 0 && tt__problem_copy(&copy, p))
+        p = &copy;
+    return tt__space_launch(out, c, &l->workers.gpu, p);
+}
+
 static tt_status submit(tt__backend *b, size_t id, const tt__configuration *c, double cutoff_us) {
     tt__loop *l = (tt__loop *)b;
     tt__job *j = NULL;
@@ -163,7 +173,7 @@ static tt_status submit(tt__backend *b, size_t id, const tt__configuration *c, d
                    .c = c,
                    .cubin = cubin};
     TT_TRY(tt__cubins_name(&l->cubins, c, p, cubin));
-    TT_TRY(tt__space_launch(&j->launch, c, &l->workers.gpu, p));
+    TT_TRY(launch_of(&j->launch, l, c));
     tt_status status = tt__workload_checks(&j->checks, c, &l->workers.gpu, p);
     if (status != TT_E_UNSUPPORTED && status != TT_E_TEMPLATE)
         return status;
@@ -265,7 +275,7 @@ static tt_status finals_ask(tt__backend *b, const tt__configuration *const *c, s
         return tt__fail(TT_E_INTERNAL, "finals of %zu", n);
     TT_TRY(finalist_cubins(l, c, n, f->cubins));
     for (size_t i = 0; i < n; i++)
-        TT_TRY(tt__space_launch(&f->launches[i], c[i], &l->workers.gpu, &tt__loop_now(l)->task.problem));
+        TT_TRY(launch_of(&f->launches[i], l, c[i]));
     memcpy(f->c, c, n * sizeof *c);
     f->n = n;
     f->rounds = rounds;
@@ -323,7 +333,7 @@ static tt_status count(tt__backend *b, const tt__configuration *c, tt__counted *
     tt__loop *l = (tt__loop *)b;
     tt__cubin *cubin;
     tt__launch launch;
-    TT_TRY(tt__space_launch(&launch, c, &l->workers.gpu, &tt__loop_now(l)->task.problem));
+    TT_TRY(launch_of(&launch, l, c));
     TT_TRY(finalist_cubins(l, &c, 1, &cubin));
     TT_TRY(await_problem(l));
     tt__workers_ask_count(&l->workers, l->count_gpu, l->opts.trial_timeout_s * LAUNCHES, c, &launch, cubin);
@@ -342,7 +352,7 @@ static tt_status bits(tt__backend *b, const tt__configuration *c, const tt__bits
     tt__cubin *cubin;
     tt__checks checks;
     tt__launch launch;
-    TT_TRY(tt__space_launch(&launch, c, &l->workers.gpu, &tt__loop_now(l)->task.problem));
+    TT_TRY(launch_of(&launch, l, c));
     TT_TRY(finalist_cubins(l, &c, 1, &cubin));
     TT_TRY(tt__workload_checks(&checks, c, &l->workers.gpu, &tt__loop_now(l)->task.problem));
     TT_TRY(await_problem(l));
