@@ -39,7 +39,6 @@ static void weigh(tt__screened *trial, double weight) {
         trial->samples_us[i] = (float)((double)trial->samples_us[i] * weight);
 }
 
-/* `to` is zero. */
 static void note(tt__screened *to, const tt__trial *trial) {
     *to = (tt__screened){.status = trial->status,
                          .regs = trial->regs,
@@ -725,8 +724,8 @@ void tt__search_progress(const tt__session *s, const tt__search *search, const c
 const double tt__within_reach = 1.06;
 
 const tt__stage_of_finals tt__stages[TT__STAGES] = {
-    {{7, 7, 0.03, 1, false, false}, TT__CONTENDERS_MAX, TT__COPIES_MAX, 1.03, 1, 2}, /* the same in every heat
-                                                                                      */
+    /* the same in every heat */
+    {{7, 7, 0.03, 1, false, false}, TT__CONTENDERS_MAX, TT__COPIES_MAX, 1.03, 1, 2},
     {{9, 21, 0.04, 1, false, false}, 11, 2, 1.02, 4, 7},
     {{22, 30, 0.05, 1, false, false}, 6, 1, 1.01, 4, 15},
     {{TT__FINAL_ROUNDS, TT__FINAL_ROUNDS_MAX, 0.16, 1, false, false}, 0, 0, 0, 3, TT__FINAL_ROUNDS},
