@@ -163,7 +163,8 @@ static void *ask(void *arg) {
         a->w.status = tt_transpose(a->w.d->ctx, &problem, a->w.dst, a->w.src, a->w.stream);
         if (a->w.status == TT_OK)
             a->w.status = tt__cu_check(a->w.d->cu->cuStreamSynchronize(a->w.stream), "cuStreamSynchronize");
-        tt__copy(a->w.error, sizeof a->w.error, tt_last_error());
+        if (a->w.status != TT_OK)
+            tt__copy(a->w.error, sizeof a->w.error, tt_last_error());
         a->asked++;
         nanosleep(&pause, NULL);
     }

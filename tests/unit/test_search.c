@@ -252,6 +252,34 @@ static void test_doubtful_screenings(void **state) {
     }
 }
 
+/* What a search keeps of stored trials: the first samples, and why they failed. */
+static void test_what_is_kept(void **state) {
+    (void)state;
+    bench b;
+    tt__search all;
+    tt__trial good = {.time_us = 3, .n_samples = TT__SAMPLES_MAX, .regs = 40, .bits = 5}, again;
+    const tt__trial wrong = {.status = TT__TRIAL_WRONG_RESULT, .reason = "y[3] is 2"};
+    for (int i = 0; i < TT__SAMPLES_MAX; i++)
+        good.samples_us[i] = (float)(3 + i);
+    bench_open(&b, false);
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &all));
+    assert_ok(tt__session_store(&b.s, all.problem_id, &all.space.items[0], TT__STAGE_SCREEN, &good));
+    assert_ok(tt__session_store(&b.s, all.problem_id, &all.space.items[1], TT__STAGE_SCREEN, &wrong));
+    tt__search_close(&all);
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &all));
+    assert_int_equal(all.n_tried, 2);
+    tt__search_trial(&again, &all, 0);
+    assert_int_equal(again.n_samples, TT__SCREEN_MAX);
+    assert_memory_equal(again.samples_us, good.samples_us, TT__SCREEN_MAX * sizeof *again.samples_us);
+    assert_true(again.time_us == 3 && again.weight == 1 && again.regs == 40 && again.bits == 5);
+    assert_string_equal(again.reason, "");
+    tt__search_trial(&again, &all, 1);
+    assert_int_equal(again.status, TT__TRIAL_WRONG_RESULT);
+    assert_string_equal(again.reason, "y[3] is 2");
+    tt__search_close(&all);
+    bench_close(&b);
+}
+
 /* A budget that has to last for long launches is not spent on a second screening. */
 static void test_long_screenings_within_a_budget(void **state) {
     (void)state;
@@ -465,6 +493,7 @@ int main(void) {
         cmocka_unit_test(test_tells_times),
         cmocka_unit_test(test_tells_the_time_left),
         cmocka_unit_test(test_doubtful_screenings),
+        cmocka_unit_test(test_what_is_kept),
         cmocka_unit_test(test_long_screenings_within_a_budget),
         cmocka_unit_test(test_rounds_of_a_sample),
         cmocka_unit_test(test_in_flight_on_several_gpus),

@@ -36,7 +36,7 @@ tt_status tt__space_add(tt__space *space, const tt__template *t, const tt__gpu *
  * random ones that differ in two. A template without parameters has none. */
 tt_status tt__space_neighbours(tt__space *out, const tt__template *t, const tt__gpu *gpu,
                                const tt__problem *p, const char *config, size_t pairs);
-/* Appends the member of a candidate that tt__space_resolve made. */
+/* Appends the configuration of a candidate that tt__space_resolve made. */
 tt_status tt__space_append(tt__space *space, const tt__configuration *c);
 void tt__space_free(tt__space *space);
 
@@ -81,7 +81,7 @@ tt_status tt__space_resolve(tt__candidate *out, const tt__template *t, const tt_
 tt_status tt__space_at(tt__candidate *out, const tt__template *t, const tt__gpu *gpu, const tt__problem *p,
                        const unsigned char *choice);
 
-/* The launch of a member of a space, on its GPU and for its problem. */
+/* The launch of a configuration in a space, on its GPU and for its problem. */
 tt_status tt__space_launch(tt__launch *out, const tt__configuration *c, const tt__gpu *gpu,
                            const tt__problem *p);
 
