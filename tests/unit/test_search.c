@@ -280,6 +280,31 @@ static void test_what_is_kept(void **state) {
     bench_close(&b);
 }
 
+/* With equal bits wanted, a configuration with others counts as four times as long, also when that is found
+ * later. */
+static void test_other_bits_are_longer(void **state) {
+    (void)state;
+    enum { CLASS = 5, OTHER = 7 };
+    bench b;
+    tt__search all;
+    bench_open(&b, false);
+    b.opts.same_bits = true;
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &all));
+    for (size_t i = 0; i < 3; i++) {
+        const tt__trial trial = {
+            .time_us = 3, .n_samples = 1, .samples_us = {3}, .bits = i == 1 ? OTHER : CLASS};
+        assert_ok(tt__session_store(&b.s, all.problem_id, &all.space.items[i], TT__STAGE_SCREEN, &trial));
+    }
+    tt__search_close(&all);
+    assert_ok(tt__search_open(&b.s, &b.f.problem, &tt__no_limits, &all));
+    assert_int_equal(all.bits, CLASS);
+    assert_true(all.trials[0].time_us == 3 && all.trials[1].time_us == 12 && all.trials[2].time_us == 3);
+    assert_ok(tt__search_expel(&b.s, &all, 2, OTHER));
+    assert_true(all.trials[2].time_us == 12 && all.trials[2].samples_us[0] == 12);
+    tt__search_close(&all);
+    bench_close(&b);
+}
+
 /* A budget that has to last for long launches is not spent on a second screening. */
 static void test_long_screenings_within_a_budget(void **state) {
     (void)state;
@@ -494,6 +519,7 @@ int main(void) {
         cmocka_unit_test(test_tells_the_time_left),
         cmocka_unit_test(test_doubtful_screenings),
         cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_other_bits_are_longer),
         cmocka_unit_test(test_long_screenings_within_a_budget),
         cmocka_unit_test(test_rounds_of_a_sample),
         cmocka_unit_test(test_in_flight_on_several_gpus),

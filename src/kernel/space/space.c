@@ -63,7 +63,7 @@ tt_status tt__space_at(tt__candidate *out, const tt__template *t, const tt__gpu 
 
 tt_status tt__space_launch(tt__launch *out, const tt__configuration *c, const tt__gpu *gpu,
                            const tt__problem *p) {
-    tt__candidate whole = {0}; /* launches are compared and sent as they are */
+    tt__candidate whole;
     TT_TRY(tt__space_at(&whole, c->t, gpu, p, c->choice));
     *out = whole.launch;
     return TT_OK;
