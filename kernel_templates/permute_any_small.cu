@@ -28,7 +28,7 @@ struct any_row {
 // At the tensor's ends. What is in no tensor is not read.
 static __device__ unsigned any_edge_word(const unsigned char *at, const unsigned char *begin, const unsigned char *end) {
     unsigned word = 0;
-#pragma unroll 1
+#pragma unroll
     for (int k = 0; k < 4; k++)
         if (at + k >= begin && at + k < end)
             word |= (unsigned)at[k] << 8 * k;
@@ -43,55 +43,37 @@ static __device__ unsigned any_turned(const unsigned *w, int i) {
     return __byte_perm(__byte_perm(w[0], w[1], pairs), __byte_perm(w[2], w[3], pairs), i % 2 ? 0x7632 : 0x5410);
 }
 
-// Rows go to shared memory from a word on, wherever they begin in the source.
+// Rows go to shared memory from a word on, wherever they begin in the source. Of a tile at the tensor's ends, vectors that reach
+// beyond them are read byte by byte.
 static __device__ void any_load(unsigned *held, const any_row *row, const unsigned char *from, const unsigned char *begin,
                                 const unsigned char *end, unsigned loads, unsigned cut, const permute_any &a) {
-    const bool inside = from >= begin + 3 && from + a.span + (UNIT + 1) * 4 <= end;
-#if WIDE_LOAD < 4
-    const unsigned skew = past(from, 4);
+    constexpr int words = WIDE_LOAD < 4 ? UNIT + 1 : UNIT; // that a vector lies in
+    const unsigned skew = WIDE_LOAD < 4 ? past(from, 4) : 0;
     const unsigned char *base = from - skew;
-#endif
-    if (!inside) {
-#pragma unroll 1
-        for (unsigned at = threadIdx.x; at < loads; at += THREADS) {
-            const unsigned r = any_div(at, a.row_multiplier), nth = (at - r * a.row_vectors) * UNIT;
-            const any_row o = row[r];
-#pragma unroll 1
-            for (int k = 0; k < UNIT && !(o.to & cut); k++)
-                held[(o.to & PERMUTE_ANY_BELOW) + nth + k] = any_edge_word(from + (long long)o.from + (nth + k) * 4, begin, end);
-        }
-        return;
-    }
+    const bool inside = from >= begin + 3 && from + a.span + (UNIT + 1) * 4 <= end;
 #pragma unroll 1
     for (unsigned first = threadIdx.x; first < loads; first += batch * THREADS) {
-        unsigned got[batch][UNIT + 1], shift[batch];
+        unsigned got[batch][words], shift[batch];
         int to[batch];
 #pragma unroll
         for (int i = 0; i < batch; i++) {
             const unsigned at = first + i * THREADS, r = any_div(at, a.row_multiplier), nth = (at - r * a.row_vectors) * UNIT;
-            to[i] = -1;
             const any_row o = at < loads ? row[r] : any_row{0, ~0u};
-            if (!(o.to & cut) && at < loads) {
+            const unsigned b = o.from + (nth * 4 + skew);
+            const unsigned char *p = base + (WIDE_LOAD < 4 ? b & ~3u : b);
+            to[i] = -1;
+            if (!(o.to & cut) && at < loads && (inside || (p >= begin && p + words * 4 <= end))) {
                 to[i] = (int)((o.to & PERMUTE_ANY_BELOW) + nth);
-#if WIDE_LOAD < 4
-                const unsigned b = o.from + (nth * 4 + skew);
-                const unsigned *p = (const unsigned *)(base + (b & ~3u));
-#pragma unroll
-                for (int k = 0; k <= UNIT; k++)
-                    got[i][k] = p[k];
                 shift[i] = b << 3;
-#else
-                constexpr int vec = WIDE_LOAD / 4 < UNIT ? WIDE_LOAD / 4 : UNIT;
-                const unsigned char *p = from + (o.from + nth * 4);
+                constexpr int vec = WIDE_LOAD < 4 ? 1 : WIDE_LOAD / 4 < UNIT ? WIDE_LOAD / 4 : UNIT;
 #pragma unroll
-                for (int k = 0; k < UNIT; k += vec) {
+                for (int k = 0; k < words; k += vec) {
                     words_of<vec * 4> w;
                     w.v = *(const typename vec_of<vec * 4>::type *)(p + k * 4);
 #pragma unroll
                     for (int j = 0; j < vec; j++)
                         got[i][k + j] = w.w[j];
                 }
-#endif
             }
         }
 #pragma unroll
@@ -104,6 +86,19 @@ static __device__ void any_load(unsigned *held, const any_row *row, const unsign
 #else
                     held[to[i] + k] = got[i][k];
 #endif
+    }
+    if (inside)
+        return;
+#pragma unroll 1
+    for (unsigned at = threadIdx.x; at < loads; at += THREADS) {
+        const unsigned r = any_div(at, a.row_multiplier), nth = (at - r * a.row_vectors) * UNIT;
+        const any_row o = row[r];
+        const unsigned b = o.from + (nth * 4 + skew);
+        const unsigned char *p = base + (WIDE_LOAD < 4 ? b & ~3u : b);
+        if (!(o.to & cut) && (p < begin || p + words * 4 > end))
+#pragma unroll 1
+            for (int k = 0; k < UNIT; k++)
+                held[(o.to & PERMUTE_ANY_BELOW) + nth + k] = any_edge_word(base + (long long)b + k * 4, begin, end);
     }
 }
 
