@@ -135,7 +135,7 @@ static double median_of(const dispatch_start *starts, int n, size_t member) {
 }
 
 tt_status dispatch_starts(const dispatch *d, dispatch_start *out) {
-    dispatch_start starts[128];
+    dispatch_start starts[128] = {{0}};
     int n = d->options->starts;
     *out = (dispatch_start){0};
     for (int i = -1; i < n; i++) /* the first finds cold files */

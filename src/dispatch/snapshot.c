@@ -316,7 +316,7 @@ static tt_status keep_problem(reading *r, uint32_t *out, const tt__problem *p) {
 
 static tt_status read_problem(void *user, int64_t id, const tt__problem *p) {
     reading *r = user;
-    uint32_t place;
+    uint32_t place = 0;
     TT_TRY(keep_problem(r, &place, p));
     return keep_id(&r->problems, id, place);
 }
@@ -330,7 +330,7 @@ static tt_status keep_gpu(tt__snapshot *k, uint32_t *out, const tt__gpu *gpu) {
 
 static tt_status read_gpu(void *user, int64_t id, const tt__gpu *gpu) {
     reading *r = user;
-    uint32_t place;
+    uint32_t place = 0;
     TT_TRY(keep_gpu(r->k, &place, gpu));
     return keep_id(&r->gpus, id, place);
 }

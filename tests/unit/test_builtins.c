@@ -120,7 +120,7 @@ static void defaults_are_legal(void **state) {
             tt__template *t;
             tt__space space = {0};
             tt__problem p;
-            char text[64] = "";
+            char text[96] = "";
             assert_int_equal(tt__template_builtin(&t, &tt__builtins[i]), TT_OK);
             if (strcmp(t->op, "transpose_scaled") == 0)
                 snprintf(text, sizeof text, "rows=4096 cols=4096 parts=%d", elem_size == 1 ? 2 : 1);

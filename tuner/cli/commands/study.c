@@ -158,14 +158,14 @@ static tt_status climb(void *user, tt__session *s, tt__search *copy, const tt__s
                        const tt_result *winner) {
     study *st = user;
     tt__ladder *ladder = &st->ladders[s->at_problem];
-    tt__problem problem = search->problem;
     tt__search *own = calloc(1, sizeof *own); /* large for a stack */
-    if (!own)
-        return tt__fail_memory(sizeof *own);
-    tt__copy(problem.op, sizeof problem.op, TT__LADDER_OP);
+    tt__problem *problem = malloc(sizeof *problem);
     tt_status status;
+    TT_GOTO(own && problem ? TT_OK : tt__fail_memory(sizeof *own + sizeof *problem));
+    *problem = search->problem;
+    tt__copy(problem->op, sizeof problem->op, TT__LADDER_OP);
     TT_GOTO(try_copy(s, copy));
-    TT_GOTO(tt__search_open(s, &problem, &tt__no_limits, own));
+    TT_GOTO(tt__search_open(s, problem, &tt__no_limits, own));
     TT_GOTO(tt__search_run(s, own, "ladder"));
     TT_GOTO(check_recorded(s, own));
     take_part(st, s, ladder, own, copy, search, winner);
@@ -173,8 +173,10 @@ static tt_status climb(void *user, tt__session *s, tt__search *copy, const tt__s
     ladder->problem = search->problem;
     fill(st, s, ladder);
 out:
-    tt__search_close(own);
+    if (own)
+        tt__search_close(own);
     free(own);
+    free(problem);
     return status;
 }
 
