@@ -45,18 +45,8 @@ tt_status tt__run_add(tt__store *s, int64_t gpu_id, const tt__env *env, const ch
     return tt__db_end(s, own, status);
 }
 
-tt_status tt__store_run_begin(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
-                              int64_t *run_id) {
-    tt__origin here;
-    tt__origin_here(&here);
-    return tt__run_add(s, gpu_id, env, source, tt__unix_ms(), &here, run_id);
-}
-
-tt_status tt__store_run_end(tt__store *s, int64_t run_id) {
-    return tt__db_exec(s, TT__SQL_RUN_END, "ii", run_id, tt__unix_ms());
-}
-
-void tt__origin_here(tt__origin *out) {
+/* Of runs of this process. */
+static void origin_here(tt__origin *out) {
     char host[64] = "";
     const char *who = secure_getenv("TILETUNE_WHO"), *user = secure_getenv("USER");
     *out = (tt__origin){.who = ""};
@@ -68,6 +58,17 @@ void tt__origin_here(tt__origin *out) {
         tt__format(out->who, sizeof out->who, "%s%s%s", user ? user : "", user && *user ? "@" : "", host);
     }
     tt__clean(out->who, "");
+}
+
+tt_status tt__store_run_begin(tt__store *s, int64_t gpu_id, const tt__env *env, const char *source,
+                              int64_t *run_id) {
+    tt__origin here;
+    origin_here(&here);
+    return tt__run_add(s, gpu_id, env, source, tt__unix_ms(), &here, run_id);
+}
+
+tt_status tt__store_run_end(tt__store *s, int64_t run_id) {
+    return tt__db_exec(s, TT__SQL_RUN_END, "ii", run_id, tt__unix_ms());
 }
 
 void tt__origin_read(tt__origin *out, sqlite3_stmt *stmt, int at) {

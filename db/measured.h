@@ -69,8 +69,6 @@ typedef struct tt__origin {
 /* The commit that is built. */
 extern const char tt__commit[];
 
-/* Of runs of this process. */
-void tt__origin_here(tt__origin *out);
 /* Of the run that found a winner. Empty if there is none. */
 tt_status tt__store_origin(tt__store *s, int64_t gpu_id, int64_t problem_id, tt__origin *out);
 

@@ -42,7 +42,8 @@ static int64_t field_of(const tt_problem *p, size_t i) {
     return fields[i].is_int ? *(const int *)at : *(const int64_t *)at;
 }
 
-tt_status tt__matrix_none(const tt_problem *p, const char *name, const char *where) {
+/* TT_E_INVALID: a problem that is no matrix, but of `name`, sets a field of a matrix. `where` it belongs. */
+static tt_status no_matrix(const tt_problem *p, const char *name, const char *where) {
     for (size_t i = 0; i < FIELDS; i++)
         if (field_of(p, i))
             return tt__fail(TT_E_INVALID, "%s is %lld in a problem of %s: say it in %s", fields[i].name,
@@ -364,14 +365,14 @@ tt_status tt__permutation_problem(tt__problem *out, const tt_permutation *p, int
 
 static tt_status of_kernel(tt__question *out, const tt_problem *p) {
     const tt__template *t = p->kernel->t;
-    TT_TRY(tt__matrix_none(p, t->kernel, "`values`"));
+    TT_TRY(no_matrix(p, t->kernel, "`values`"));
     out->templates = &p->kernel->set;
     return tt__operation_problem(&out->problem, t->own, t->op, p->values);
 }
 
 static tt_status of_operation(tt__question *out, tt_ctx *ctx, const tt_problem *p) {
     const tt__operation *op;
-    TT_TRY(tt__matrix_none(p, p->op, "`values`"));
+    TT_TRY(no_matrix(p, p->op, "`values`"));
     TT_TRY(tt__operation_builtin(&op, p->op));
     out->templates = &ctx->templates;
     return tt__operation_problem(&out->problem, op, p->op, p->values);
@@ -379,7 +380,7 @@ static tt_status of_operation(tt__question *out, tt_ctx *ctx, const tt_problem *
 
 static tt_status of_permutation(tt__question *out, tt_ctx *ctx, const tt_problem *p) {
     tt_permutation full;
-    TT_TRY(tt__matrix_none(p, "a permutation", "tt_permutation"));
+    TT_TRY(no_matrix(p, "a permutation", "tt_permutation"));
     if (p->op || p->kernel || p->values)
         return tt__fail(TT_E_INVALID, "a permutation has neither op nor kernel nor values: leave %s out",
                         p->op       ? p->op

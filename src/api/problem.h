@@ -33,9 +33,6 @@ tt_problem tt__matrix_of(const tt__problem *p);
 /* Is it a transpose of a matrix onto itself? */
 bool tt__is_in_place(const char *op);
 
-/* TT_E_INVALID: a problem that is no matrix, but of `name`, sets a field of a matrix. `where` it belongs. */
-tt_status tt__matrix_none(const tt_problem *p, const char *name, const char *where);
-
 /* The key of a plan for a matrix: the matrix as the caller wrote it, or with defaults filled in; the CUDA
  * context; and `base_align`, which divides both addresses. */
 static inline void tt__matrix_key(tt__plan_key *out, const tt_problem *p, unsigned long long context,

@@ -155,14 +155,15 @@ static double bfloat(uint16_t bits) {
     return (double)f;
 }
 
-uint16_t tt__type_bf16(double value) {
+/* The bits of a number, rounded to nearest. */
+static uint16_t bf16_of(double value) {
     float f = (float)value;
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16); /* the upper half of an f32, ties to even */
 }
 
-uint16_t tt__type_f16(double value) {
+static uint16_t f16_of(double value) {
     uint16_t sign = signbit(value) ? 0x8000 : 0;
     double size = fabs(value);
     int exponent;
@@ -239,7 +240,7 @@ char *tt__type_text(char *out, size_t size, tt__type type, int elem_size, const 
 
 void tt__type_store(void *to, tt__type type, int64_t i, double f) {
     const float single = (float)f;
-    const uint16_t half = type == TT__TYPE_F16 ? tt__type_f16(f) : tt__type_bf16(f);
+    const uint16_t half = type == TT__TYPE_F16 ? f16_of(f) : bf16_of(f);
     const void *from = type == TT__TYPE_F64                            ? (const void *)&f
                        : type == TT__TYPE_F32                          ? (const void *)&single
                        : type == TT__TYPE_F16 || type == TT__TYPE_BF16 ? (const void *)&half

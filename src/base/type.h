@@ -59,10 +59,6 @@ static inline int tt__type_size(tt__type type, int elem_size) {
 /* The least and the largest number of a type. Of 64 bits they are rounded to a double. */
 void tt__type_range(double *least, double *most, tt__type type);
 
-/* The bits of a number, rounded to nearest. */
-uint16_t tt__type_f16(double value);
-uint16_t tt__type_bf16(double value);
-
 /* Writes a number of the type: `f` of a floating one, else `i`. Not for fp8 and TT__TYPE_ELEM. */
 void tt__type_store(void *to, tt__type type, int64_t i, double f);
 

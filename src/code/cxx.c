@@ -28,7 +28,9 @@ static const char *end_raw(const char *source, const char *at) {
     return at + strlen(at);
 }
 
-const char *tt__cxx_end_apart(const char *source, const char *at) {
+/* Where a comment or a text in quotes ends that begins at `at`; NULL: none begins there. `source` is where
+ * the text begins. */
+static const char *end_apart(const char *source, const char *at) {
     const bool block = strncmp(at, "/*", 2) == 0, line = strncmp(at, "//", 2) == 0;
     const char *end = block ? strstr(at + 2, "*/") : NULL;
     if (block)
@@ -44,7 +46,7 @@ const char *tt__cxx_end_apart(const char *source, const char *at) {
 
 void tt__cxx_blank_comments(char *source) {
     for (char *at = source; *at;) {
-        const char *end = tt__cxx_end_apart(source, at);
+        const char *end = end_apart(source, at);
         const size_t n = end ? (size_t)(end - at) : 1;
         if (end && *at == '/')
             memset(at, ' ', n);
@@ -62,7 +64,7 @@ static bool is_condition(const char *at) {
 void tt__cxx_blank_all(char *source) {
     bool starts = true, directive = false; /* only blanks are before it in its line */
     for (char *at = source; *at;) {
-        const char *end = tt__cxx_end_apart(source, at);
+        const char *end = end_apart(source, at);
         size_t n = end ? (size_t)(end - at) : 1;
         if (!end && *at == '\\') /* the line goes on */
             n += strspn(at + 1, "\r") + (at[1 + strspn(at + 1, "\r")] == '\n');
@@ -124,7 +126,7 @@ void tt__cxx_tokens(tt__str *out, const char *source) {
         return;
     }
     for (const char *at = source; *at;) {
-        const char *end = tt__cxx_end_apart(source, at);
+        const char *end = end_apart(source, at);
         size_t n = end ? (size_t)(end - at) : blank_length(at);
         if ((end && *at == '/') || (!end && n)) {
             const size_t annotated = end ? annotation_length(at, end) : 0;
@@ -166,7 +168,7 @@ static void scan_line(tt__cxx_lines *l) {
         return;
     l->next_inside = TT__CXX_CODE;
     while (at < newline) {
-        const char *end = tt__cxx_end_apart(l->source, at);
+        const char *end = end_apart(l->source, at);
         if (end && strncmp(at, "//", 2) == 0)
             l->comment = at;
         if (end > newline) {

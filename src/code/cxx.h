@@ -9,9 +9,6 @@
 
 #include "base/str.h"
 
-/* Where a comment or a text in quotes ends that begins at `at`; NULL: none begins there. `source` is where
- * the text begins. */
-const char *tt__cxx_end_apart(const char *source, const char *at);
 /* Replaces comments by blanks. */
 void tt__cxx_blank_comments(char *source);
 /* Replaces comments and texts in quotes by blanks, and directives too. A condition (`#if`, `#endif`) becomes

@@ -125,7 +125,8 @@ int tt__trace_close(tt__trace **trace) {
     return error;
 }
 
-void tt__trace_row(tt__trace *t, int row, const char *name) {
+/* Rows are shown in the order of their numbers. */
+static void name_row(tt__trace *t, int row, const char *name) {
     if (!t)
         return;
     describe(t, "thread_name", row, name, 0);
@@ -149,14 +150,20 @@ void tt__trace_span(tt__trace *t, const tt__span *span) {
     end_event(t, &j);
 }
 
-void tt__trace_count(tt__trace *t, const char *name, const tt__count *counts, int n) {
+typedef struct value {
+    const char *name;
+    int64_t number;
+} value;
+
+/* One counter with several values, from now on. */
+static void set_counter(tt__trace *t, const char *name, const value *values, int n) {
     if (!t)
         return;
     tt__json j = begin_event(t, "C", name, 0);
     add_time(&j, "ts", tt__now_s() - t->started_s);
     tt__json_open(&j, "args", '{');
     for (int i = 0; i < n; i++)
-        tt__json_int(&j, counts[i].name, counts[i].value);
+        tt__json_int(&j, values[i].name, values[i].number);
     tt__json_close(&j, '}');
     end_event(t, &j);
 }
@@ -177,7 +184,7 @@ void tt__timeline_open(tt__timeline *t, tt__trace *trace, const tt__workers *wor
             snprintf(name, sizeof name, "compiler %zu", i - n_gpus + 1);
         else if (n_gpus > 1)
             snprintf(name, sizeof name, "GPU %d", workers->devices[i]);
-        tt__trace_row(trace, row_of(i), name);
+        name_row(trace, row_of(i), name);
     }
 }
 
@@ -210,7 +217,7 @@ void tt__timeline_tried(tt__timeline *t, size_t worker, const tt__configuration 
             tt__trace_span(t->trace, &(tt__span){row_of(worker), spans[i].name, spans[i].begin_s,
                                                  spans[i].end_s, c->t->kernel, c->config, spans[i].note});
     if (m->sm_mhz && m->sm_mhz != t->sm_mhz[worker])
-        tt__trace_count(t->trace, "SM clock", &(tt__count){"MHz", m->sm_mhz}, 1);
+        set_counter(t->trace, "SM clock", &(value){"MHz", m->sm_mhz}, 1);
     t->sm_mhz[worker] = m->sm_mhz;
 }
 
@@ -232,6 +239,6 @@ void tt__timeline_queues(tt__timeline *t, int64_t to_compile, int64_t to_try) {
         return;
     t->to_compile = to_compile;
     t->to_try = to_try;
-    const tt__count counts[] = {{"to compile", to_compile}, {"to measure", to_try}};
-    tt__trace_count(t->trace, "queues", counts, 2);
+    const value values[] = {{"to compile", to_compile}, {"to measure", to_try}};
+    set_counter(t->trace, "queues", values, 2);
 }

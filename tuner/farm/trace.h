@@ -22,9 +22,6 @@ void tt__trace_begin(tt__trace *trace);
  * or 0. */
 int tt__trace_close(tt__trace **trace);
 
-/* Names a row. Rows are shown in the order of their numbers. */
-void tt__trace_row(tt__trace *trace, int row, const char *name);
-
 typedef struct tt__span {
     int row;
     const char *name;
@@ -34,14 +31,6 @@ typedef struct tt__span {
 } tt__span;
 
 void tt__trace_span(tt__trace *trace, const tt__span *span);
-
-/* One counter with several values, from now on. */
-typedef struct tt__count {
-    const char *name;
-    int64_t value;
-} tt__count;
-
-void tt__trace_count(tt__trace *trace, const char *name, const tt__count *counts, int n);
 
 /* ---- The GPU backend's part: a row for each worker, and the queues ---------------------------- */
 

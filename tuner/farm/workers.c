@@ -302,8 +302,8 @@ void tt__workers_close(tt__workers *workers) {
     *workers = (tt__workers){0};
 }
 
-/* A compiler's part of half the machine's memory, within bounds. */
-int64_t tt__workers_compiler_bytes(const tt__workers *workers) {
+/* The limit on a compiler's memory: its part of half the machine's, within bounds. */
+static int64_t compiler_bytes(const tt__workers *workers) {
     const int64_t least = INT64_C(512) << 20, most = INT64_C(4) << 30;
     int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     int64_t part = memory / 2 / (int64_t)tt__workers_compilers(workers);
@@ -317,7 +317,7 @@ tt_status tt__workers_start(tt__workers *workers, size_t i) {
     char arg[32];
     bool gpu = i < workers->n_gpus;
     snprintf(arg, sizeof arg, "%lld",
-             gpu ? (long long)workers->devices[i] : (long long)tt__workers_compiler_bytes(workers));
+             gpu ? (long long)workers->devices[i] : (long long)compiler_bytes(workers));
     return tt__worker_start(&workers->items[i], gpu ? "gpu" : "compile", arg, tt__workers_start_timeout_s);
 }
 
@@ -327,7 +327,8 @@ tt_status tt__workers_stop_asked(const tt__workers *workers) {
     return TT_OK;
 }
 
-tt_status tt__workers_wait_for(tt__workers *workers, size_t i, uint32_t type) {
+/* Of this type, from worker i only. It is then in `payload`. */
+static tt_status await_message(tt__workers *workers, size_t i, uint32_t type) {
     const char *who = i < workers->n_gpus ? "GPU worker" : "compile worker";
     while (workers->items[i].busy) {
         tt__event e;
@@ -364,7 +365,7 @@ void tt__workers_ask_description(tt__workers *workers, size_t i) {
 tt_status tt__workers_start_all(tt__workers *workers) {
     for (size_t i = 0; i < workers->n; i++) /* NVRTC loads while the driver starts */
         TT_TRY(tt__workers_start(workers, i));
-    TT_TRY(tt__workers_wait_for(workers, workers->n_gpus, TT__MSG_HELLO));
+    TT_TRY(await_message(workers, workers->n_gpus, TT__MSG_HELLO));
     const tt__msg_hello *hello = (const tt__msg_hello *)workers->payload.text;
     workers->compiling = hello->done;
     tt__copy(workers->env.nvrtc, sizeof workers->env.nvrtc, hello->nvrtc);
@@ -487,7 +488,7 @@ static tt_status start_one(tt__compiler *c) {
     if (workers->items[workers->n_gpus].pid)
         return TT_OK;
     TT_TRY(tt__workers_start(workers, workers->n_gpus));
-    TT_TRY(tt__workers_wait_for(workers, workers->n_gpus, TT__MSG_HELLO));
+    TT_TRY(await_message(workers, workers->n_gpus, TT__MSG_HELLO));
     return tt__workers_adopt(&((const tt__msg_hello *)workers->payload.text)->done);
 }
 
@@ -503,7 +504,7 @@ static tt_status wait_for_cubin(tt__workers *workers, const char *name, double t
     if (e.kind == TT__EVENT_TIMEOUT)
         return tt__fail(TT_E_COMPILE, "%s: compiled longer than %g s: %s", name, timeout_s, advice);
     return tt__fail(TT_E_COMPILE, "%s: its compiler, which may take %lld MB of memory, %s: %s", name,
-                    (long long)(tt__workers_compiler_bytes(workers) >> 20), e.reason, advice);
+                    (long long)(compiler_bytes(workers) >> 20), e.reason, advice);
 }
 
 tt_status tt__compile_one(tt__compiler *c, tt__str *cubin, const char *name, const char *source,
@@ -518,7 +519,7 @@ tt_status tt__compile_one(tt__compiler *c, tt__str *cubin, const char *name, con
     const tt__msg_compiled *m = (const tt__msg_compiled *)workers->payload.text;
     if (m->done.status == TT_E_COMPILE && strstr(m->done.error, "out of memory"))
         return tt__fail(TT_E_COMPILE, "%s: its compiler needs more than %lld MB of memory: %s", name,
-                        (long long)(tt__workers_compiler_bytes(workers) >> 20), advice);
+                        (long long)(compiler_bytes(workers) >> 20), advice);
     TT_TRY(tt__workers_adopt(&m->done));
     tt__str_addn(cubin, (const char *)(m + 1), workers->payload.len - sizeof *m);
     return tt__str_check(cubin);

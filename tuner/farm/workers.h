@@ -109,12 +109,8 @@ static inline size_t tt__workers_compilers(const tt__workers *workers) {
     return workers->n - workers->n_gpus;
 }
 
-/* The limit on a compiler's memory. */
-int64_t tt__workers_compiler_bytes(const tt__workers *workers);
 /* Starts worker i, which is busy until its hello. */
 tt_status tt__workers_start(tt__workers *workers, size_t i);
-/* Waits for a message of this type from worker i only. It is then in `payload`. */
-tt_status tt__workers_wait_for(tt__workers *workers, size_t i, uint32_t type);
 /* TT_E_INTERRUPTED: should_stop returned non-zero. */
 tt_status tt__workers_stop_asked(const tt__workers *workers);
 /* Makes a worker's status and message this process's last error. */

@@ -88,7 +88,8 @@ static bool may_end_early(const tt__search *search) {
     return search->limits.patience > 0 && !is_tried_whole(search) && !needs_more(search);
 }
 
-size_t tt__search_least(const tt__search *search) {
+/* The number of trials it takes at least, if there are as many configurations. */
+static size_t least_trials(const tt__search *search) {
     const tt__limits limits = search->limits;
     return !may_end_early(search) ? tt__search_most(search)
            : is_modelled(search)  ? limits.trials - limits.trials / 8 * 3
@@ -99,7 +100,7 @@ size_t tt__search_least(const tt__search *search) {
 static size_t ends_at(const tt__search *search, const tt__gains *gains) {
     if (!may_end_early(search) || gains->best_us == 0)
         return SIZE_MAX;
-    const size_t least = tt__search_least(search), patient = search->limits.patience * gains->at;
+    const size_t least = least_trials(search), patient = search->limits.patience * gains->at;
     return patient > least ? patient : least;
 }
 
@@ -571,7 +572,7 @@ void tt__search_close(tt__search *search) {
 
 bool tt__search_wants_all(const tt__session *s, const tt__search *search) {
     return (!s->strategy || s->strategy == &tt__strategy_exhaustive) &&
-           tt__search_least(search) >= search->space.n && !search->space.sampled &&
+           least_trials(search) >= search->space.n && !search->space.sampled &&
            isinf(search->limits.deadline_s);
 }
 

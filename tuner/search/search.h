@@ -103,8 +103,6 @@ void tt__search_close(tt__search *search);
 
 /* The number of trials allowed, as far as it is known now. */
 size_t tt__search_most(const tt__search *search);
-/* The number of trials it takes at least, if there are as many configurations. */
-size_t tt__search_least(const tt__search *search);
 /* Sets `wanted`. */
 void tt__search_aim(tt__search *search);
 /* Was a configuration of this template, in [first, end), tried, or is one in flight? */

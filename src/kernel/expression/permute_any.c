@@ -414,19 +414,6 @@ static bool make(tt__tile *out, tiling *t, tt__tile_kind kind, bool all) {
     return out->shared_bytes <= TT__TILE_SHARED_MAX;
 }
 
-bool tt__tile_make(tt__tile *out, const permute_shape *shape, tt__tile_kind kind, int read_run,
-                   int write_run) {
-    tiling t;
-    start(&t, shape);
-    *out = (tt__tile){0};
-    if (!has_tiles(&t, kind))
-        return false;
-    cut_first(&t, kind, kind == TT__TILE_TURNED ? write_run : read_run);
-    cut_second(&t, kind, kind == TT__TILE_TURNED ? read_run : write_run);
-    count_tiles(&t);
-    return make(out, &t, kind, true) && list_dims(out, &t, true);
-}
-
 /* ---- The rule ------------------------------------------------------------------------------------------ */
 
 /* What a kind costs. Times of instructions are nanoseconds of a multiprocessor that they keep busy. */

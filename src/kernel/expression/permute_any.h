@@ -31,10 +31,6 @@ typedef struct tt__tile {
     permute_any argument;
 } tt__tile;
 
-/* Makes the tile of this kind and these runs. False: there is none, because a number in it would be too
- * large. */
-bool tt__tile_make(tt__tile *out, const permute_shape *shape, tt__tile_kind kind, int read_run,
-                   int write_run);
 /* The tile that is expected to be the fastest one on a device with so many multiprocessors. */
 bool tt__tile_choose(tt__tile *out, const permute_shape *shape, int sm_count);
 

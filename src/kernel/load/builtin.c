@@ -174,7 +174,8 @@ tt_status tt__operation_builtin(const tt__operation **out, const char *name) {
     return status;
 }
 
-const tt__operation *tt__operation_of(const tt__problem *p) {
+/* The operation of a problem if it is built-in, else NULL. Sets no error. */
+static const tt__operation *operation_of(const tt__problem *p) {
     const tt__operation *op = NULL;
     tt_status status;
     if (!*p->text)
@@ -183,7 +184,7 @@ const tt__operation *tt__operation_of(const tt__problem *p) {
 }
 
 char *tt__problem_text(char out[TT__PROBLEM_TEXT_MAX], const tt__problem *p) {
-    return tt__problem_words(out, tt__operation_of(p), p);
+    return tt__problem_words(out, operation_of(p), p);
 }
 
 /* ---- The templates of a run ---------------------------------------------------------------------------- */

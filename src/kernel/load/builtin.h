@@ -24,8 +24,6 @@ bool tt__builtin_says(const tt__builtin *builtin, const char *keyword, const cha
 /* The built-in operation of that name ("transpose"). It lives as long as the process. NULL and TT_E_INVALID
  * if there is none. */
 tt_status tt__operation_builtin(const tt__operation **out, const char *name);
-/* The operation of a problem if it is built-in, else NULL. Sets no error. */
-const tt__operation *tt__operation_of(const tt__problem *p);
 /* The files that define the built-in operations. */
 extern const tt__builtin tt__ops[];
 extern const size_t tt__n_ops;
