@@ -35,8 +35,8 @@ typedef struct tt__backend_ops {
     size_t (*room)(const tt__backend *b);
     /* The number of processes that compile at once. NULL: nothing is compiled. */
     size_t (*compilers)(const tt__backend *b);
-    /* Requests a trial. The candidate is borrowed until the trial is returned. Screening may stop early for a
-     * configuration slower than the latest cutoff_us (0: never). The caller chooses `id`. */
+    /* Requests a trial. The configuration is borrowed until the trial is returned. Screening may stop early
+     * for a configuration slower than the latest cutoff_us (0: never). The caller chooses `id`. */
     tt_status (*submit)(tt__backend *b, size_t id, const tt__configuration *c, double cutoff_us);
     /* Requests of the lane that have not reached a GPU at this time, on the clock of tt__now_s, end as
      * SKIPPED. INFINITY, as after `problem`: all are awaited. NULL: all always are. */
@@ -44,20 +44,21 @@ typedef struct tt__backend_ops {
     /* Waits for the next trial of any lane to end. *id is TT__NO_TRIAL if finals that were asked for have
      * ended instead. TT_E_INTERRUPTED: should_stop returned non-zero. */
     tt_status (*wait)(tt__backend *b, size_t *id, tt__trial *trial);
-    /* Asks to measure n candidates again in interleaved rounds, on one device, while the others try
+    /* Asks to measure n configurations again in interleaved rounds, on one device, while the others try
      * configurations of other lanes. trials[i] gets one sample a round, so that samples pair up. A trial that
      * is not ok (such as one missing from the recording) leaves the finals. The times of all together are
      * lap_us (0: not known), and the time limit allows for that. With train_s above 0, trains of launches of
      * so many seconds follow: trials[i].energy; TT_E_UNSUPPORTED: the device does not count energy.
-     * Candidates are borrowed until `finals_take` says that the request is *done. Its status is that of the
-     * finals. */
+     * Configurations are borrowed until `finals_take` says that the request is *done. Its status is that of
+     * the finals. */
     tt_status (*finals_ask)(tt__backend *b, const tt__configuration *const *c, size_t n, tt__rounds rounds,
                             double lap_us, double train_s);
     tt_status (*finals_take)(tt__backend *b, bool *done, tt__trial *trials);
-    /* Counts one launch of a candidate that passed. Counters that are not to be had are no failure. NULL: the
-     * backend has none. */
+    /* Counts one launch of a configuration that passed. Counters that are not to be had are no failure. NULL:
+     * the backend has none. */
     tt_status (*count)(tt__backend *b, const tt__configuration *c, tt__counted *out);
-    /* Looks closer at the bits of a candidate that passed. NULL: the backend knows no more than its trials.
+    /* Looks closer at the bits of a configuration that passed. NULL: the backend knows no more than its
+     * trials.
      */
     tt_status (*bits)(tt__backend *b, const tt__configuration *c, const tt__bits_ask *ask,
                       tt__bits_found *out);

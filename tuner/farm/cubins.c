@@ -75,15 +75,15 @@ out:
     return status;
 }
 
-static tt_status find_or_add(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
+static tt_status find_or_add(tt__cubins *c, const tt__configuration *configuration, const tt__problem *p,
                              tt__cubin **out) {
     *out = NULL;
     tt__cubin *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
         return tt__fail_memory(sizeof *fresh);
-    fresh->t = candidate->t;
-    tt__copy(fresh->config, sizeof fresh->config, candidate->config);
-    tt_status status = tt__config_options(&fresh->options, &fresh->n_options, candidate, p);
+    fresh->t = configuration->t;
+    tt__copy(fresh->config, sizeof fresh->config, configuration->config);
+    tt_status status = tt__config_options(&fresh->options, &fresh->n_options, configuration, p);
     tt__cubin *const *known = status == TT_OK ? tfind(fresh, &c->by_input, by_input) : NULL;
     if (status == TT_OK && !known)
         return add(c, fresh, out);
@@ -92,9 +92,9 @@ static tt_status find_or_add(tt__cubins *c, const tt__configuration *candidate, 
     return status;
 }
 
-tt_status tt__cubins_want(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
+tt_status tt__cubins_want(tt__cubins *c, const tt__configuration *configuration, const tt__problem *p,
                           tt__cubin **out) {
-    TT_TRY(find_or_add(c, candidate, p, out));
+    TT_TRY(find_or_add(c, configuration, p, out));
     if (!(*out)->wanted)
         (*out)->wanted = ++c->n_wanted;
     return TT_OK;
@@ -269,12 +269,12 @@ void tt__cubins_unfilled(tt__str *out, const tt__template *t, const void *image,
 
 /* ---- Storing ------------------------------------------------------------------------------------------- */
 
-tt_status tt__cubins_name(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
+tt_status tt__cubins_name(tt__cubins *c, const tt__configuration *configuration, const tt__problem *p,
                           const tt__cubin *cubin) {
     TT_TRY(TT__GROW(c->names, c->n_names));
     tt__cubin_name *name = &c->names[c->n_names++];
-    *name = (tt__cubin_name){.t = candidate->t, .elem_size = tt__problem_elem_size(p), .cubin = cubin};
-    tt__config_build(name->build, candidate, p);
+    *name = (tt__cubin_name){.t = configuration->t, .elem_size = tt__problem_elem_size(p), .cubin = cubin};
+    tt__config_build(name->build, configuration, p);
     return TT_OK;
 }
 

@@ -47,12 +47,12 @@ void tt__expected_close(tt__expected *e);
 /* Replaces `soon`. Copies. */
 tt_status tt__expected_soon(tt__expected *e, const tt__configuration *const *c, size_t n,
                             const tt__problem *p);
-/* Appends to `later`. The first candidate of an operation also brings the verifier's kernels and the
+/* Appends to `later`. The first configuration of an operation also brings the verifier's kernels and the
  * operation's reference. */
 tt_status tt__expected_later(tt__expected *e, const tt__configuration *c, const tt__problem *p);
 void tt__expected_forget(tt__expected *e);
 
-/* Takes the next item; false if there is none. *p is valid until an item is added. A candidate without a
+/* Takes the next item; false if there is none. *p is valid until an item is added. A configuration without a
  * template is the verifier's. */
 bool tt__expected_next(tt__expected *e, tt__configuration *c, const tt__problem **p);
 size_t tt__expected_left(const tt__expected *e);
@@ -117,9 +117,9 @@ typedef struct tt__cubins {
  * outlive this. Closing drops cubins that are not saved. */
 void tt__cubins_close(tt__cubins *c);
 
-/* Requests the cubin of a configuration (or the checker, a candidate without a template). It may come from
- * the store. Borrowed. */
-tt_status tt__cubins_want(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
+/* Requests the cubin of a configuration (or the checker, a configuration without a template). It may come
+ * from the store. Borrowed. */
+tt_status tt__cubins_want(tt__cubins *c, const tt__configuration *configuration, const tt__problem *p,
                           tt__cubin **out);
 
 /* The next one to compile, now COMPILING; NULL if there is none. If none is requested, it comes from
@@ -133,7 +133,7 @@ tt_status tt__cubins_ready(tt__cubins *c, tt__cubin *cubin, const void *image, s
 void tt__cubin_failed(tt__cubin *cubin, tt__trial_status status, const char *reason);
 
 /* Notes that this configuration was tried with that cubin, so that a machine without NVRTC can find it. */
-tt_status tt__cubins_name(tt__cubins *c, const tt__configuration *candidate, const tt__problem *p,
+tt_status tt__cubins_name(tt__cubins *c, const tt__configuration *configuration, const tt__problem *p,
                           const tt__cubin *cubin);
 /* Writes new cubins and names in one transaction. Without `now`, only if 50 ms have passed since the last
  * time. */
