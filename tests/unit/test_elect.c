@@ -80,6 +80,31 @@ static void test_no_winner_is_slower_than_the_default(void **state) {
     }
 }
 
+/* What programs launch now is in the finals, however slow its screening was, and wins if it is the fastest. */
+static void test_no_winner_is_slower_than_the_answer_before(void **state) {
+    (void)state;
+    for (size_t at = SPACE - 1; at > SPACE - 3; at--) {
+        race r;
+        race_open(&r, false);
+        tt__search_close(&r.all);
+        r.b.backend.alike = false; /* each in the space slower than the one before it */
+        r.b.backend.n_ticks = 7;
+        r.b.opts.force = true;
+        bench_search(&r.b, &tt__no_limits, &r.all);
+        const tt__configuration *c = &r.all.space.items[at];
+        tt_choice now = TT_INIT(tt_choice);
+        tt__copy(now.kernel, sizeof now.kernel, c->t->kernel);
+        tt__copy(now.config, sizeof now.config, c->config);
+        r.b.backend.fastest = c;
+        race_run(&r);
+        assert_string_not_equal(r.result.config, c->config);
+        r.b.call.answers = (const tt_choice *[]){&now};
+        race_run(&r);
+        expect_elected(&r, at);
+        race_close(&r);
+    }
+}
+
 /* 200 made-up problems, where times vary and the screening wrongs the default. In every second one it is
  * faster than all others. No winner is slower by more than what 31 noisy rounds can tell. */
 static void test_no_winner_is_slower_in_noise(void **state) {
@@ -271,6 +296,7 @@ int main(void) {
         cmocka_unit_test(test_who_are_equals),
         cmocka_unit_test(test_elects_the_first_of_equals),
         cmocka_unit_test(test_no_winner_is_slower_than_the_default),
+        cmocka_unit_test(test_no_winner_is_slower_than_the_answer_before),
         cmocka_unit_test(test_no_winner_is_slower_in_noise),
         cmocka_unit_test(test_the_incumbent),
         cmocka_unit_test(test_trials_that_do_not_pair),

@@ -21,8 +21,8 @@
  * launches of a few microseconds, more enter, and the first stage is held in several heats.
  *
  * **Who is never dropped.** The stored winner, because another one replaces it only if that is faster beyond
- * the noise, and the default, because it shows what tuning gained. The fastest copies enter for comparison
- * alone.
+ * the noise, and the default, because it shows what tuning gained. What programs launch now enters, too, but
+ * is dropped like others. The fastest copies enter for comparison alone.
  *
  * A budget leaves less time: long launches, and problems that get a part of a second, have the last stage
  * only, with as many rounds as fit. If a heat fails, or a recording lacks its times, the stage before it
@@ -41,7 +41,8 @@
 
 const double tt__indistinct = 1.001;
 
-/* With a budget, a default that is slower by so much is not measured again: that may take most of it. */
+/* With a budget, a default, or what programs launch now, that is slower by so much is not measured again: that
+ * may take most of it. */
 static const double hopeless = 1.25;
 
 enum { BRIEF_HEATS = 2, SHORT_HEATS = 3 };
@@ -105,18 +106,20 @@ static void enter_best(tt__finals *f, const tt__search *search, size_t most, dou
 }
 
 /* Configurations that the finals need even if the search left them out: the stored winner, the leading
- * template's default, and the one that stands for a class of equal bits. Members of the space, or TT__NOBODY.
- */
-enum { NEEDED = 3 };
+ * template's default, the one that stands for a class of equal bits, and what programs launch now. Members of
+ * the space, or TT__NOBODY. */
+enum { NEEDED = 4 };
 static tt_status find_needed(const tt__session *s, const tt__search *search, int64_t needed[NEEDED]) {
     tt__winner w;
     bool found;
+    const tt_choice *answer = tt__session_answer(s);
     TT_TRY(tt__store_winner_get(s->store, s->gpu_id, search->problem_id, &w, &found));
     needed[0] = found ? tt__space_member(&search->space, w.kernel, w.config) : TT__NOBODY;
     needed[1] = search->best == TT__NOTHING
                     ? TT__NOBODY
                     : tt__space_default(&search->space, (size_t)search->best); /* shows what tuning gained */
     needed[2] = tt__search_anchor(s, search);
+    needed[3] = answer ? tt__space_member(&search->space, answer->kernel, answer->config) : TT__NOBODY;
     return TT_OK;
 }
 
@@ -193,6 +196,11 @@ static void enter_other(tt__finals *f, const tt__search *search) {
         f->at_other = enter(f, search, other);
 }
 
+static bool is_hopeful(const tt__session *s, const tt__search *search, int64_t index) {
+    return index != TT__NOBODY && tt__search_passed(search, index) &&
+           (isinf(s->end_s) || !tt__search_is_beyond(search, index, hopeless));
+}
+
 tt_status tt__finals_nominate(const tt__session *s, const tt__search *search, const tt__search *copy,
                               tt__finals *f) {
     int64_t needed[NEEDED];
@@ -209,9 +217,10 @@ tt_status tt__finals_nominate(const tt__session *s, const tt__search *search, co
                s->call->defaults_only ? INFINITY : tt__within_reach);
     if (needed[0] != TT__NOBODY && tt__search_passed(search, needed[0]))
         f->at_incumbent = enter(f, search, needed[0]);
+    if (is_hopeful(s, search, needed[3]))
+        enter(f, search, needed[3]);
     f->n_contenders = f->n;
-    if (needed[1] != TT__NOBODY && tt__search_passed(search, needed[1]) &&
-        (isinf(s->end_s) || !tt__search_is_beyond(search, needed[1], hopeless)))
+    if (is_hopeful(s, search, needed[1]))
         f->at_default = enter(f, search, needed[1]);
     enter_other(f, search);
     enter_best(f, copy, TT__COPIES_MAX, tt__within_reach);

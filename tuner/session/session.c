@@ -20,6 +20,10 @@ bool tt__session_hurries(const tt__session *s) {
     return s->call->worth && isfinite(s->end_s);
 }
 
+const tt_choice *tt__session_answer(const tt__session *s) {
+    return s->call->answers ? s->call->answers[s->at_problem] : NULL;
+}
+
 void tt__session_message(const tt__session *s, const char *fmt, ...) {
     char line[1024];
     va_list args;

@@ -35,7 +35,8 @@ typedef struct tt__tune_call {
     tt__space_part part; /* of each space that is tried */
     const double *worth; /* of each problem, > 0: its share of a budget; NULL: all are worth the same */
     const tt_choice *const
-        *answers;         /* what programs launch for each problem now, which is tried first; or NULL */
+        *answers;         /* what programs launch for each problem now, which is tried first and is in the
+                             finals; or NULL */
     bool makes_rule;      /* its configurations are measured for all problems */
     bool several_kernels; /* problems may be of different files of users */
     tt__objective objective;
@@ -79,6 +80,8 @@ typedef struct tt__session {
 /* Has each of many problems only a part of a second? There is no time to measure the copy then, and problems
  * are opened well before their turn, so that compilers keep up. */
 bool tt__session_hurries(const tt__session *s);
+/* What programs launch for the current problem, or NULL. */
+const tt_choice *tt__session_answer(const tt__session *s);
 
 /* Calls opts->on_message, if set. */
 void tt__session_message(const tt__session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
