@@ -80,7 +80,7 @@ static void test_no_winner_is_slower_than_the_default(void **state) {
     }
 }
 
-/* What programs launch now is in the finals, however slow its screening was, and wins if it is the fastest. */
+/* What programs launch now is in the finals, however slow its screening was, and can win. */
 static void test_no_winner_is_slower_than_the_answer_before(void **state) {
     (void)state;
     for (size_t at = SPACE - 1; at > SPACE - 3; at--) {

@@ -41,8 +41,8 @@
 
 const double tt__indistinct = 1.001;
 
-/* With a budget, a default, or what programs launch now, that is slower by so much is not measured again: that
- * may take most of it. */
+/* With a budget, a default, or what programs launch now, that is slower by so much is not measured again:
+ * that may take most of it. */
 static const double hopeless = 1.25;
 
 enum { BRIEF_HEATS = 2, SHORT_HEATS = 3 };

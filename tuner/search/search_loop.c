@@ -173,9 +173,8 @@ tt_status tt__warm_starts_find(tt__warm_starts *out, tt__priors *priors, const t
 
 tt_status tt__search_loop_starts(const tt__session *s, const tt__search *search, const tt__cost_model *m,
                                  tt__warm_starts *out, tt__priors *priors) {
-    const tt__elsewhere elsewhere = {s->store,  &s->elsewhere, &s->gpu,
-                                     &s->env,   s->gpu_id,     s->run_id,
-                                     tt__session_answer(s)};
+    const tt__elsewhere elsewhere = {s->store,  &s->elsewhere,        &s->gpu, &s->env, s->gpu_id,
+                                     s->run_id, tt__session_answer(s)};
     return tt__warm_starts_find(out, priors, &elsewhere, &search->problem, &search->space, m);
 }
 

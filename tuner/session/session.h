@@ -34,9 +34,8 @@ typedef struct tt__tune_call {
     bool only_finals;    /* no new trials, and finals even where a valid winner is stored */
     tt__space_part part; /* of each space that is tried */
     const double *worth; /* of each problem, > 0: its share of a budget; NULL: all are worth the same */
-    const tt_choice *const
-        *answers;         /* what programs launch for each problem now, which is tried first and is in the
-                             finals; or NULL */
+    /* What programs launch for each problem now, which is tried first and is in the finals; or NULL. */
+    const tt_choice *const *answers;
     bool makes_rule;      /* its configurations are measured for all problems */
     bool several_kernels; /* problems may be of different files of users */
     tt__objective objective;

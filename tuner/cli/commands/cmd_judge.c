@@ -67,13 +67,11 @@ static const char *after_parentheses(const char *at) {
     return at;
 }
 
-/* The name of the next kernel that the code defines or declares, or NULL; `at` moves behind it. */
-static const char *next_kernel(const char **at, size_t *n) {
-    static const char word[] = "__global__", bounds[] = "__launch_bounds__";
-    const char *p = strstr(*at, word);
-    if (!p)
-        return NULL;
-    for (p += sizeof word - 1; *p && *p != '{' && *p != ';';) {
+/* The name in what follows "__global__", which is up to *at then, or NULL: what is followed by parentheses,
+ * but for launch bounds. */
+static const char *name_in_head(const char *p, const char **at, size_t *n) {
+    static const char bounds[] = "__launch_bounds__";
+    while (*p && *p != '{' && *p != ';') {
         if (!tt__is_word_char(*p)) {
             p++;
             continue;
@@ -95,7 +93,16 @@ static const char *next_kernel(const char **at, size_t *n) {
         return first;
     }
     *at = p;
-    return next_kernel(at, n);
+    return NULL;
+}
+
+/* The name of the next kernel that the code defines or declares, or NULL; `at` moves behind it. */
+static const char *next_kernel(const char **at, size_t *n) {
+    static const char word[] = "__global__";
+    const char *head, *name = NULL;
+    while (!name && (head = strstr(*at, word)))
+        name = name_in_head(head + sizeof word - 1, at, n);
+    return name;
 }
 
 static const char *before_blanks(const char *code, const char *at) {
