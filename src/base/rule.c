@@ -25,8 +25,8 @@
 /* Chosen by leaving shapes out of the recordings of an H200 (`tune rules`). */
 static const float per_doubling = 0.4f, per_factor_2 = 0.3f; /* of a number, beside its weight */
 static const int factors_2 = 7;                              /* 128 bytes are a line */
-/* What is expected without evidence, which counts as much as a point at distance 4. It prefers the default.
- */
+/* What is expected without evidence, which counts as much as a point at distance 4, and no more than all
+ * points together. It prefers the default. */
 static const double unknown_loss = 0.3, unknown_default_loss = 0.1, unknown_weight = 0.02;
 static const double least_gain = 0.01; /* over the default */
 
@@ -34,7 +34,7 @@ static const double thousandths = 1000;
 enum { LOSS_MAX = 20000, ROW = 12 };
 typedef float quad __attribute__((vector_size(16)));
 typedef int quad_bits __attribute__((vector_size(16)));
-_Static_assert((int)ROW >= (int)TT__RULE_CHOICES_MAX, "a row has all losses");
+_Static_assert((int)ROW > (int)TT__RULE_CHOICES_MAX, "a row has all losses, and a place for none");
 
 /* ---- Choosing ------------------------------------------------------------------------------------------ */
 
@@ -114,9 +114,10 @@ void tt__rule_weights(float weights[TT__RULE_POINTS_MAX], const tt__tuning_rule 
         weights[i] = expf(-weights[i]);
 }
 
-double tt__rule_expected(int choice, double sum, double weights) {
-    const double unknown = choice == TT__RULE_DEFAULT ? unknown_default_loss : unknown_loss;
-    return (sum + unknown_weight * unknown) / (weights + unknown_weight);
+double tt__rule_expected(int choice, double sum, double weights, double all) {
+    const double unknown = choice == TT__RULE_DEFAULT ? unknown_default_loss : unknown_loss,
+                 weight = all > 0 ? fmin(unknown_weight, all) : unknown_weight;
+    return (sum + weight * unknown) / (weights + weight);
 }
 
 /* Of the default and each configuration. */
@@ -135,8 +136,10 @@ static void expect(double losses[TT__RULE_CHOICES_MAX], const tt__tuning_rule *r
             sums[v] += weight * loss;
             known[v] += weight;
         }
+    const double all =
+        (double)known[ROW / 4 - 1][3]; /* no choice has this place, and all points have 0 there */
     for (int c = 0; c <= r->n_configs; c++)
-        losses[c] = tt__rule_expected(c, (double)sums[c / 4][c % 4], (double)known[c / 4][c % 4]);
+        losses[c] = tt__rule_expected(c, (double)sums[c / 4][c % 4], (double)known[c / 4][c % 4], all);
 }
 
 double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice) {

@@ -78,11 +78,11 @@ double tt__rule_loss(const tt__tuning_rule *r, const tt__problem *p, int choice)
 
 /* Makes the table, once a rule has all its points. tt__rule_read does so itself. */
 tt_status tt__rule_finish(tt__tuning_rule *r);
-/* The weight of each point for a problem; and the loss to expect of a choice from the sum of its points'
- * weights times losses, and the sum of these weights. */
+/* The weight of each point for a problem; and the loss to expect of a choice from the sum of the weights
+ * times losses of the points that know it, the sum of these weights, and that of all points. */
 void tt__rule_weights(float weights[TT__RULE_POINTS_MAX], const tt__tuning_rule *r,
                       const tt__rule_point *asked);
-double tt__rule_expected(int choice, double sum, double weights);
+double tt__rule_expected(int choice, double sum, double weights, double all);
 /* The problem as a point without losses. */
 void tt__rule_point_of(tt__rule_point *out, const tt__tuning_rule *r, const tt__problem *p);
 

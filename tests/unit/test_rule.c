@@ -125,6 +125,23 @@ static void a_small_gain_is_left(void **state) {
     }
 }
 
+/* Far from all points, too, what they say counts. */
+static void far_problems_follow_great_losses(void **state) {
+    (void)state;
+    for (int loss = 90; loss <= 500; loss += 410) { /* of the default, in thousandths */
+        tt__str in = {0};
+        int order[TT__RULE_CHOICES_MAX];
+        tt__problem near = square(353), far = square(50000);
+        far.warm = true;
+        tt__str_addf(&in, HEAD "at %.0f 353 353: %d 0 90\n", near.moved_bytes, loss);
+        tt__tuning_rule *r = must_read(tt__str_text(&in));
+        tt__rule_order(order, r, &far);
+        assert_int_equal(order[0], loss == 90 ? TT__RULE_DEFAULT : 1);
+        tt__rule_free(&r);
+        tt__str_free(&in);
+    }
+}
+
 static void near_problems_decide(void **state) {
     (void)state;
     tt__tuning_rule *r = must_read(text);
@@ -479,6 +496,7 @@ int main(void) {
         cmocka_unit_test(text_is_kept),
         cmocka_unit_test(extremes_are_kept),
         cmocka_unit_test(bad_text_is_refused),
+        cmocka_unit_test(far_problems_follow_great_losses),
         cmocka_unit_test(near_problems_decide),
         cmocka_unit_test(a_small_gain_is_left),
         cmocka_unit_test(trials_make_a_rule),
