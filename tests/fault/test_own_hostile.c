@@ -84,6 +84,13 @@ static void contains_bad_references(void **state) {
     tune_bad_reference(file, 3, 1, "the reference bad"); /* a GPU says that it is an illegal address */
     tune_bad_reference(file, 4, 1,
                        "`iif(mode = 4, 3000000000, 4)` is 3000000000, the limit of grid.x is 2147483647");
+    fault_tune(&r, "", "--kernel %s --problem mode=5 --problem mode=3 --problem mode=6 --db :memory:", file);
+    assert_code(&r, 1);
+    assert_has(&r, r.err, "mode=3: the ");
+    assert_has(&r, r.err, "the reference bad");
+    assert_has(&r, r.out, "mode=3   no winner");
+    assert_has(&r, r.out, "mode=6   fine");
+    run_free(&r);
     fault_write(
         broken,
         "//@ kernel fine\n//@ problem mode 1\n//@ buffer y i32 4 out\n//@ param PARAM 1 2\n//@ block PARAM\n"

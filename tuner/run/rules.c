@@ -483,7 +483,6 @@ typedef struct choosing {
 /* The losses that a rule of all configurations would expect, had it the problems that are not left out. */
 static void expect(choosing *c) {
     const group *g = c->g;
-    const double own = 1; /* the weight of the row's problem is the least of all together */
     double *sums = c->sums;
     for (size_t i = 0; i < c->n_rows; i++) {
         const float *near = g->weights + c->rows[i] * g->n, *losses = g->losses + c->rows[i] * c->width;
@@ -493,7 +492,7 @@ static void expect(choosing *c) {
         for (size_t j = 0; j < c->width; j++)
             c->expected[i * c->width + j] =
                 j == 0 || !isnan(losses[j])
-                    ? (float)tt__rule_expected((int)j, sums[j], fmax(0, sums[c->width + j]), own)
+                    ? (float)tt__rule_expected((int)j, sums[j], fmax(0, sums[c->width + j]), 1 /* its own */)
                     : INFINITY;
     }
 }

@@ -676,12 +676,30 @@ static tt_status drop_second(driver *d, tt_status status) {
     return TT_OK;
 }
 
+/* A failure that may be of the problem's own kernels, such as its reference. */
+static bool may_be_of_problem(tt_status status) {
+    return status == TT_E_COMPILE || status == TT_E_CUDA || status == TT_E_IO || status == TT_E_INVALID;
+}
+
+/* In turn: a problem of a user's kernel that fails before anything of it was measured has no winner, and the
+ * others go on. A failure of all shows again with each. */
+static tt_status drop_first(driver *d, tt_status status) {
+    lane *first = first_lane(d);
+    if (!may_be_of_problem(status) || !in_turn(d) || !first || d->s->n_problems == 1 ||
+        !tt__problem_is_users(&d->s->call->problems[first->at_problem]) || first->pair.search.n_measured > 0)
+        return status;
+    tt__copy_short(first->result->note, sizeof first->result->note, tt_last_error());
+    tt__clean(first->result->note, TT__CLEAN_TEXT);
+    TT_TRY(enter(d, d->order[0]));
+    return end_lane(d, d->order[0]);
+}
+
 static tt_status run(driver *d) {
     do {
         tt_status status = go_on(d);
         if (status == TT_OK && d->n > 0)
             status = step(d);
-        TT_TRY(drop_second(d, status));
+        TT_TRY(drop_first(d, drop_second(d, status)));
     } while (d->n > 0 || d->next < d->s->n_problems);
     return TT_OK;
 }
