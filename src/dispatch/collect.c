@@ -18,6 +18,7 @@
 
 enum { BUCKETS = 4096, UNUSED_MAX = 4096, PAUSES = 100 };
 static const double pause_s = 10, wait_s = 5;
+enum { WAIT_US = 1000 };
 
 /* A tally, and whose it is. */
 typedef struct entry {
@@ -105,12 +106,23 @@ void tt__tally_write(const tt__tally *t) {
     pthread_mutex_unlock(&c->lock);
 }
 
+/* Another thread may be writing; it may also be this one, that a signal has interrupted. */
+static bool lock_for_a_while(pthread_mutex_t *lock) {
+    const double until_s = tt__now_s() + wait_s;
+    while (pthread_mutex_trylock(lock) != 0) {
+        if (tt__now_s() > until_s)
+            return false;
+        usleep(WAIT_US);
+    }
+    return true;
+}
+
 /* At the end of the process, where contexts and plans are often left open. */
 static void write_list(void) {
     if (pthread_mutex_trylock(&list_lock) != 0)
         return;
     for (tt__collector *c = list; c; c = c->next)
-        if (!is_forked(c) && pthread_mutex_trylock(&c->lock) == 0) {
+        if (!is_forked(c) && lock_for_a_while(&c->lock)) {
             write_all(c, wait_s);
             pthread_mutex_unlock(&c->lock);
         }

@@ -125,8 +125,10 @@ static void tune(const use *u, double until_s) {
         snprintf(t->note, sizeof t->note, "tuning failed: %.100s", tt_last_error());
     t->device = u->device;
     t->problem = *u->problem;
-    if (fd >= 0)
+    if (fd >= 0) {
+        flock(fd, LOCK_UN); /* a child has the descriptor, too, if the program forked meanwhile */
         close(fd);
+    }
     pthread_mutex_lock(&ctx->lock);
     t->next = ctx->tuned;
     ctx->tuned = t;
