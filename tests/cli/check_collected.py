@@ -65,15 +65,22 @@ assert said[2][0] == "saxpy" and said[2][1].startswith("n=5000") and said[3][0] 
 assert all(one["kernel"] and one["source"] == "measured" for one in results), results
 for words in ("asked.jsonl:14: the line is not JSON: the line is left out", "asked.jsonl:15: the line is not JSON", f"2 problems are left out: {gone}",
               "1 problem is left out: it was launched on NVIDIA H200, and this is hostcuda", "both define the kernel saxpy: tune it by itself, with --kernel",
-              "2 more problems are not worth it: 0.13% of the launched time"):
+              "2 more problems are not worth it: 0.16% of the launched time"):
     assert words in done.stderr, (words, done.stderr)
 after = listed()
 assert after["rows=64,cols=96,warm"][0] == after["rows=65,cols=96"][0] == "tuned" and after["rows=70,cols=96"][0] == "to tune", after
 done = run("list", "--collected", "asked.jsonl")
 assert re.search(r"^transpose +rows=65,cols=96 +400 +4\.00 us +\d+\.\d% ", done.stdout, re.M), done.stdout
 assert re.search(r"12 problems, .* of them by estimate; \d+\.\d% of that is tuned by now, and a rule is as good for 0\.0%\.", done.stdout), done.stdout
-assert run("--collected", "asked.jsonl", "--quiet").stdout == "asked.jsonl has nothing left to tune on hostcuda.\n"
+left = run("--collected", "asked.jsonl", "--quiet").stdout
+assert left == "asked.jsonl has nothing left to tune on hostcuda but what cannot be tuned: 5 problems.\n", left
 assert json.loads(run("--collected", "asked.jsonl", "--quiet", "--json").stdout)["results"] == []
+
+# What cannot be tuned is not counted when the rest is weighed. What a budget does not reach has no row.
+write(HEADER, line("n=5500", 100000, "gone", "gone.cu"), line("rows=72,cols=96", 1), line("rows=73,cols=96", 1))
+done = run("--collected", "asked.jsonl", "--budget", "10ms")
+assert "2 problems were not reached within the budget" in done.stderr and "72x96" not in done.stdout, done
+assert "72x96" in run("--collected", "asked.jsonl", "--max-trials", 2).stdout
 
 # A file of something else is named, not each of its lines.
 write(HEADER, line("rows=70,cols=96", 1), *["nonsense"] * 50)

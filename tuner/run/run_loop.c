@@ -54,6 +54,12 @@ static bool all_are_wrong(const tt__search *search) {
     return search->n_tried > 1;
 }
 
+static void not_reached(const tt__session *s, tt_result *result) {
+    tt__format(result->note, sizeof result->note,
+               "the budget of %g s was over before a configuration could be tried: allow more",
+               s->opts->budget_s);
+}
+
 static void no_winner(const tt__session *s, const tt__search *search, tt_result *result) {
     result->trials = search->n_tried - search->n_skipped;
     result->failed = search->n_failed;
@@ -77,9 +83,7 @@ static void no_winner(const tt__session *s, const tt__search *search, tt_result 
                  "the store has no trials of it with driver %s and NVRTC %s: tune it first", s->env.driver,
                  s->env.nvrtc);
     else if (first == search->space.n)
-        tt__format(result->note, sizeof result->note,
-                   "the budget of %g s was over before a configuration could be tried: allow more",
-                   s->opts->budget_s);
+        not_reached(s, result);
     else
         snprintf(result->note, sizeof result->note, "every configuration %sfailed%s, the first: %s: %.140s",
                  tried, all_are_wrong(search) ? " (is the reference right?)" : "",
@@ -375,6 +379,22 @@ static tt_status open_lane(driver *d, size_t *k) {
     return open_pair(d, l);
 }
 
+/* After the end of a budget only stored winners are told. Of thousands of problems, spaces would take a
+ * while. */
+static void skip_unreached(driver *d) {
+    const tt__session *s = d->s;
+    for (; d->next < s->n_problems && tt__now_s() > s->end_s; d->next++) {
+        const size_t at = d->turns[d->next].at_problem;
+        const tt__problem *p = &s->call->problems[at];
+        if (tt__session_has_winner(s, p))
+            return;
+        begin_result(s, p, &d->results[at]);
+        not_reached(s, &d->results[at]);
+        d->ended[at] = true;
+        d->s->n_ended++;
+    }
+}
+
 /* Gives the last problem's turn back. */
 static void give_back(driver *d, size_t k) {
     close_lane(d, k);
@@ -616,6 +636,7 @@ static tt_status go_on(driver *d) {
     do {
         began = false;
         TT_TRY(go_on_waiting(d, &began));
+        skip_unreached(d);
         while (d->n < d->most && d->next < d->s->n_problems) {
             TT_TRY(open_lane(d, &k));
             TT_TRY(drive(d, k, false));
@@ -690,6 +711,7 @@ static tt_status drop_first(driver *d, tt_status status) {
         return status;
     tt__copy_short(first->result->note, sizeof first->result->note, tt_last_error());
     tt__clean(first->result->note, TT__CLEAN_TEXT);
+    first->result->trials = first->result->failed = 1; /* it was reached */
     TT_TRY(enter(d, d->order[0]));
     return end_lane(d, d->order[0]);
 }

@@ -130,14 +130,6 @@ static bool find_gpu(tt__session *s, tt_ctx *ctx, const char *name) {
     return known;
 }
 
-static bool has_winner(const tt__session *s, const tt__problem *p) {
-    tt__winner w;
-    int64_t id;
-    bool found = false;
-    return s->gpu_id >= 0 && tt__store_problem(s->store, p, &id) == TT_OK &&
-           tt__store_winner_get(s->store, s->gpu_id, id, &w, &found) == TT_OK && found;
-}
-
 /* Expects the copy first, and then the problem. */
 static void expect_pair(tt__session *s, const tt__problem *p) {
     tt__with_copy both;
@@ -155,7 +147,7 @@ bool tt__with_copy_foresee(tt__session *s, tt_ctx *ctx, const char *name, tt__gp
     if (!s->expected || !find_gpu(s, ctx, name))
         return false;
     *gpu = s->gpu;
-    if (s->opts->force || !has_winner(s, &s->call->problems[0]))
+    if (s->opts->force || !tt__session_has_winner(s, &s->call->problems[0]))
         expect_pair(s, &s->call->problems[0]);
     return true;
 }

@@ -20,6 +20,14 @@ bool tt__session_hurries(const tt__session *s) {
     return s->call->worth && isfinite(s->end_s);
 }
 
+bool tt__session_has_winner(const tt__session *s, const tt__problem *p) {
+    tt__winner w;
+    int64_t id;
+    bool found = false;
+    return s->gpu_id >= 0 && tt__store_known_problem(s->store, p, &id) == TT_OK &&
+           tt__store_winner_get(s->store, s->gpu_id, id, &w, &found) == TT_OK && found;
+}
+
 const tt_choice *tt__session_answer(const tt__session *s) {
     return s->call->answers ? s->call->answers[s->at_problem] : NULL;
 }

@@ -79,6 +79,8 @@ typedef struct tt__session {
 /* Has each of many problems only a part of a second? There is no time to measure the copy then, and problems
  * are opened well before their turn, so that compilers keep up. */
 bool tt__session_hurries(const tt__session *s);
+/* Has the store a winner of the problem, valid or not? */
+bool tt__session_has_winner(const tt__session *s, const tt__problem *p);
 /* What programs launch for the current problem, or NULL. */
 const tt_choice *tt__session_answer(const tt__session *s);
 

@@ -379,6 +379,11 @@ static void print_next(const tt_report *report, const tt__cli_args *args) {
     printf("\n");
 }
 
+/* What a budget leaves for the next time is no failure of a run that programs have asked for. */
+static bool is_unreached(const tt_result *r, const tt__cli_args *args) {
+    return args->collected && args->budget_s > 0 && !r->kernel[0] && r->trials == 0;
+}
+
 static int print_table(const tt_report *report, const tt__cli_args *args) {
     const bool metrics = has_metrics(report);
     const char *op = op_of(&report->results[0], args);
@@ -400,19 +405,15 @@ static int print_table(const tt_report *report, const tt__cli_args *args) {
                 : several         ? "several operations"
                                   : op);
     for (size_t i = 0; i < report->n_results; i++)
-        add_result_row(&t, &report->results[i], several ? op_of(&report->results[i], args) : NULL, metrics,
-                       args);
+        if (!is_unreached(&report->results[i], args))
+            add_result_row(&t, &report->results[i], several ? op_of(&report->results[i], args) : NULL,
+                           metrics, args);
     tt_status status = tt__table_show(&t);
     if (status == TT_OK) {
         print_footer(report, args);
         print_next(report, args);
     }
     return tt__cli_fail(status);
-}
-
-/* What a budget leaves for the next time is no failure of a run that programs have asked for. */
-static bool is_unreached(const tt_result *r, const tt__cli_args *args) {
-    return args->collected && args->budget_s > 0 && !r->kernel[0] && r->trials == 0;
 }
 
 /* Prints results as a table or JSON, and reports problems without a winner on standard error. */
@@ -589,12 +590,14 @@ static int run_stored(const tt__cli_args *args) {
 
 static int run_call(call *c);
 
-static int print_none_asked(const tt__cli_args *args, const tt__gpu *gpu) {
+static int print_none_asked(const tt__cli_args *args, const tt__gpu *gpu, size_t n_left_out) {
     tt_report none = {0};
     tt__copy(none.gpu, sizeof none.gpu, gpu->name);
     if (args->json)
         return print_json(&none, args);
-    tt__cli_say(stdout, "%s has nothing left to tune on %s.\n", args->collected, gpu->name);
+    tt__cli_say(stdout, "%s has nothing left to tune on %s%s%s.\n", args->collected, gpu->name,
+                n_left_out ? " but what cannot be tuned: " : "",
+                n_left_out ? tt__cli_count((int64_t)n_left_out, "problem").text : "");
     return TT__EXIT_OK;
 }
 
@@ -608,7 +611,7 @@ static int run_asked(const tt__cli_args *args) {
         tt__asked_choose(&l, &gpu, args);
     const int code = status != TT_OK ? tt__cli_fail(status)
                      : l.n           ? run_call(&(call){.args = args, .asked = &l})
-                                     : print_none_asked(args, &gpu);
+                                     : print_none_asked(args, &gpu, l.n_left_out);
     tt__asked_close(&l);
     return code;
 }

@@ -234,15 +234,15 @@ void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args 
             snprintf(a->why, sizeof a->why, "it was launched on %s, and this is %s", a->is->gpu, name);
             continue;
         }
-        all_us += us;
-        if (!*a->why && a->ruled) {
-            ruled_us += us;
-            n_ruled++;
-            continue;
-        }
-        if (!*a->why && !a->solved && tt__tune_fits(a->t, gpu, &a->problem) != TT_OK)
+        if (!*a->why && !a->solved && !a->ruled && tt__tune_fits(a->t, gpu, &a->problem) != TT_OK)
             tt__copy_short(a->why, sizeof a->why, tt_last_error());
-        rest_us += *a->why || a->solved ? 0 : us;
+        l->n_left_out += *a->why != '\0';
+        if (*a->why)
+            continue;
+        all_us += us;
+        n_ruled += a->ruled;
+        ruled_us += a->ruled ? us : 0;
+        rest_us += a->ruled || a->solved ? 0 : us;
     }
     if (!args->quiet)
         say_left_out(l);

@@ -24,8 +24,8 @@ typedef struct tt__asked_list {
     tt__store *store;     /* NULL: there is none */
     tt_ctx *ctx;          /* of that store; asked about rules */
     tt__template_set own; /* kernels of users */
-    size_t n;
-    tt__asked *items; /* the one that cost most first */
+    size_t n, n_left_out; /* after tt__asked_choose: of this GPU, those that cannot be tuned */
+    tt__asked *items;     /* the one that cost most first */
 } tt__asked_list;
 
 /* Reads args->collected, and names lines that cannot be read on standard error. `new_store`: the store of
@@ -35,8 +35,7 @@ void tt__asked_close(tt__asked_list *l);
 
 /* Keeps those that are worth tuning on this GPU, and names the others on standard error. Those without a
  * winner, or a rule that is as good, are worth it in the order of their cost, until the rest took less than a
- * hundredth of what all took.
- */
+ * hundredth of what all took that can be tuned. */
 void tt__asked_choose(tt__asked_list *l, const tt__gpu *gpu, const tt__cli_args *args);
 
 /* What each is worth of a budget (tt__tune_call.worth). */
