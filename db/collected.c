@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -145,7 +146,9 @@ static tt_status take_line(reader *r, size_t number, const char *line, size_t n)
         return TT_OK;
     }
     if (sqlite3_column_type(s, IS_HEADER) != SQLITE_NULL) {
-        out->version = sqlite3_column_type(s, VERSION) == SQLITE_INTEGER ? sqlite3_column_int(s, VERSION) : 0;
+        const sqlite3_int64 v =
+            sqlite3_column_type(s, VERSION) == SQLITE_INTEGER ? sqlite3_column_int64(s, VERSION) : 0;
+        out->version = v < 0 ? 0 : v > INT_MAX ? INT_MAX : (int)v;
         return TT_OK;
     }
     tt__collected c = {0};
@@ -278,8 +281,8 @@ static tt_status fail_with(const char *path, const char *doing) {
                     strerror(errno));
 }
 
-/* The new file has the rights of the old one. */
-static tt_status replace(const char *path, const tt__str *text, mode_t mode) {
+/* The new file has the rights of the old one, and its owner, if the process may give it away. */
+static tt_status replace(const char *path, const tt__str *text, const struct stat *is) {
     tt__str name = {0};
     tt_status status = TT_OK;
     tt__str_addf(&name, "%s.XXXXXX", path);
@@ -288,8 +291,12 @@ static tt_status replace(const char *path, const tt__str *text, mode_t mode) {
     FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!to) {
         status = fail_with(path, "make a file beside it");
+        if (fd >= 0)
+            close(fd);
     } else {
-        bool good = fchmod(fd, mode) == 0 && fwrite(text->text, 1, text->len, to) == text->len;
+        bool good = fchown(fd, is->st_uid, is->st_gid) == 0 || errno == EPERM;
+        good = good && fchmod(fd, is->st_mode & 0777) == 0;
+        good = good && fwrite(text->text, 1, text->len, to) == text->len;
         good = fclose(to) == 0 && good;
         if (!good || rename(name.text, path) != 0)
             status = fail_with(path, "be written");
@@ -300,11 +307,30 @@ static tt_status replace(const char *path, const tt__str *text, mode_t mode) {
     return status;
 }
 
+/* Nothing is to be written yet: can it be? */
+static tt_status check_folder(const char *path) {
+    tt__str name = {0};
+    tt_status status = TT_OK;
+    tt__str_addf(&name, "%s.XXXXXX", path);
+    TT_TRY(tt__str_check(&name));
+    const int fd = mkstemp(name.text);
+    if (fd < 0) {
+        status = fail_with(path, "make a file beside it");
+    } else {
+        unlink(name.text);
+        close(fd);
+    }
+    tt__str_free(&name);
+    return status;
+}
+
 /* Opens the file, and locks it. Is it still the one with the path? */
 static tt_status try_lock(const char *path, int *fd, struct stat *is, bool *locked) {
     struct stat now;
     *locked = false;
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (*fd < 0 && errno == ELOOP)
+        return tt__fail(TT_E_INVALID, "%s is a symbolic link: name the file itself", path);
     if (*fd < 0)
         return fail_with(path, "be opened");
     if (fstat(*fd, is) != 0 || !S_ISREG(is->st_mode))
@@ -316,6 +342,12 @@ static tt_status try_lock(const char *path, int *fd, struct stat *is, bool *lock
     return TT_OK;
 }
 
+/* Children that the program forks meanwhile keep the descriptor, and the lock with it. */
+static void leave(int fd) {
+    flock(fd, LOCK_UN);
+    close(fd);
+}
+
 static tt_status lock(const char *path, double wait_s, int *fd, struct stat *is) {
     const double until_s = tt__now_s() + wait_s;
     for (;;) {
@@ -323,7 +355,7 @@ static tt_status lock(const char *path, double wait_s, int *fd, struct stat *is)
         TT_TRY(try_lock(path, fd, is, &locked));
         if (locked)
             return TT_OK;
-        close(*fd);
+        leave(*fd);
         *fd = -1;
         if (tt__now_s() > until_s)
             return tt__fail(TT_E_IO, "%s: other processes have written to it all the while", path);
@@ -343,8 +375,8 @@ static tt_status add_locked(const char *path, const tt__collected *items, size_t
                      path, old.version, TT__COLLECTED_VERSION);
     if (status == TT_OK && (n || is->st_size == 0))
         status = merge(&text, &old, items, n);
-    if (status == TT_OK && text.len)
-        status = replace(path, &text, is->st_mode & 0777);
+    if (status == TT_OK)
+        status = text.len ? replace(path, &text, is) : check_folder(path);
     tt__str_free(&text);
     tt__collection_free(&old);
     return status;
@@ -357,6 +389,6 @@ tt_status tt__collection_add(const char *path, const tt__collected *items, size_
     if (status == TT_OK)
         status = add_locked(path, items, n, &is);
     if (fd >= 0)
-        close(fd);
+        leave(fd);
     return status;
 }

@@ -82,10 +82,25 @@ done = run("--collected", "asked.jsonl", "--budget", "10ms")
 assert "2 problems were not reached within the budget" in done.stderr and "72x96" not in done.stdout, done
 assert "72x96" in run("--collected", "asked.jsonl", "--max-trials", 2).stdout
 
+# Where the default is the fastest, no rule is needed.
+launch = "//@ block 32\n//@ grid ceil_div(n, 32)\n//@ args y, i64 n\n"
+code = "(float *y, long long n) { if (blockIdx.x * 32ll + threadIdx.x < n) y[blockIdx.x * 32ll + threadIdx.x] = 1; }\n"
+pathlib.Path("only.cu").write_text(f"//@ kernel only\n//@ problem n 64\n//@ buffer y f32 n out\n{launch}//@ reference one\n{launch}" + "".join(
+    f'extern "C" __global__ void {name}{code}' for name in ("only", "one")), encoding="utf-8")
+done = run("--kernel", "only.cu", "--problem", "n=1000", "--problem", "n=2000", "--configs", 2, "--db", "default.db")
+assert "no rule is needed: the default is the fastest of all" in done.stderr, done
+
+# `tune` is no program that collects.
+os.environ["TILETUNE_COLLECT"] = "/nonexistent/asked.jsonl"
+run("best", "--size", 64)
+del os.environ["TILETUNE_COLLECT"]
+
 # A file of something else is named, not each of its lines.
 write(HEADER, line("rows=70,cols=96", 1), *["nonsense"] * 50)
 said = run("list", "--collected", "asked.jsonl").stderr
 assert said.count("the line is left out") == 20 and said.endswith("tune: asked.jsonl: 30 more lines are left out\n"), said
+write(HEADER, *["nonsense"] * 5)
+assert run("list", "--collected", "asked.jsonl").stdout == "asked.jsonl has no problem that can be read.\n"
 write(*["nonsense"] * 50)
 assert run("list", "--collected", "asked.jsonl", code=2).stderr == "tune: asked.jsonl is not a file of collected problems: name another one\n"
 

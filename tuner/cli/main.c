@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -150,7 +151,8 @@ int main(int argc, char **argv) {
     static char pages[1 << 16]; /* then the last write is the one that fails, and errno says why */
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, pages, _IOFBF, sizeof pages);
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond `ulimit -f` fails with a message instead */
+    unsetenv("TILETUNE_COLLECT"); /* programs collect; what `tune` asks and launches is its own */
+    signal(SIGXFSZ, SIG_IGN);     /* a write beyond `ulimit -f` fails with a message instead */
     if (argc < 2)
         return print_short_help();
     if (argv[1][0] == '-')

@@ -162,15 +162,17 @@ const tt__cli_command tt__cmd_best = {
              "            --permute AXIS[,AXIS...] --dims N[,N...] | --op NAME |\n"
              "            --kernel FILE.cu [--problem NAME=VALUE[,...]] [options]",
     .summary = "the best known configuration for one problem; needs no GPU",
-    .notes = "\"match\" says how well the answer fits: exact, stale (the template, the driver or the "
-             "measuring method\n"
-             "has changed), nearest (another size), other-gpu (of the same compute capability), or default "
-             "(nothing\n"
-             "measured applies). \"from\" says which layer knew it: your store, the system's "
-             "($TILETUNE_SYSTEM_DB, or\n"
-             "/etc/tiletune/tiletune.db), or the winners that come with tiletune. Name a template of yours, "
-             "so that\n"
-             "it is known.\n",
+    .notes =
+        "\"match\" says how well the answer fits: exact, stale (the template, the driver or the "
+        "measuring method\n"
+        "has changed), rule (chosen by what other sizes took), nearest (another size), other-gpu (of the "
+        "same compute\n"
+        "capability), or default (nothing measured applies). \"from\" says which layer knew it: your store, "
+        "the system's "
+        "($TILETUNE_SYSTEM_DB, or\n"
+        "/etc/tiletune/tiletune.db), or the winners that come with tiletune. Name a template of yours, "
+        "so that\n"
+        "it is known.\n",
     .options = options,
     .check = check,
     .run = run,

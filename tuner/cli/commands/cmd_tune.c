@@ -496,12 +496,14 @@ static tt_status keep_rules(const call *c, tt_ctx *ctx, const tt_problem *proble
     size_t n;
     TT_TRY(tt__question_of(&q, ctx, problem));
     TT_TRY(tt__rules_keep(&n, ctx->store, c->report->gpu, q.templates, q.problem.op, (int)c->args->configs));
-    if (n == 0)
+    if (n == 0 && c->report->n_results < 2)
         return tt__fail(
             TT_E_NO_WINNER,
-            "--configs %lld: no rule, since the default is the fastest or only one problem is known",
+            "--configs %lld: no rule, since only one problem is known, or the default is the fastest of all",
             (long long)c->args->configs);
-    if (!c->args->quiet)
+    if (n == 0 && !c->args->quiet)
+        fprintf(stderr, "tune: no rule is needed: the default is the fastest of all\n");
+    if (n && !c->args->quiet)
         fprintf(stderr, "tune: the store has %s for other problems\n",
                 tt__cli_count((int64_t)n, "rule").text);
     return TT_OK;

@@ -324,7 +324,8 @@ static tt_status print_text(const tt__asked_list *l, double all_us, const char *
         add_row(&t, &l->items[i], us / all_us);
     }
     if (l->n == 0) {
-        tt__cli_say(stdout, "%s has no problem: all that was launched had an exact winner.\n", path);
+        tt__cli_say(stdout, "%s has no problem%s.\n", path,
+                    l->file.n_bad ? " that can be read" : ": all that was launched had an exact winner");
         return TT_OK;
     }
     TT_TRY(tt__table_show(&t));
