@@ -212,6 +212,7 @@ tt_status tt_kernel_open(tt_kernel **out, tt_ctx *ctx, const char *path, const c
         *out = NULL;
     if (!out || !ctx)
         return tt__fail(TT_E_INVALID, "tt_kernel_open: %s is NULL", out ? "the context" : "out");
+    TT_TRY(tt__check_not_forked(ctx));
     tt_kernel *k = calloc(1, sizeof *k);
     if (!k)
         return tt__fail_memory(sizeof *k);

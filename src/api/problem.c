@@ -391,15 +391,20 @@ static tt_status of_permutation(tt__question *out, tt_ctx *ctx, const tt_problem
     return tt__permutation_problem(&out->problem, &full, full.align ? full.align : 16);
 }
 
+tt_status tt__check_not_forked(const tt_ctx *ctx) {
+    if (tt__store_forked(ctx->store))
+        return tt__fail(TT_E_INVALID, "the context was opened before this process was forked, and serves the "
+                                      "parent only: start the process anew (in Python: multiprocessing with "
+                                      "\"spawn\")");
+    return TT_OK;
+}
+
 tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in) {
     tt_problem p;
     tt_status status = TT_OK;
     if (!ctx)
         return tt__fail(TT_E_INVALID, "the context is NULL: tt_open makes one");
-    if (tt__store_forked(ctx->store)) /* also before its locks, which a thread of the parent may have held */
-        return tt__fail(TT_E_INVALID, "the context was opened before this process was forked, and serves the "
-                                      "parent only: start the process anew (in Python: multiprocessing with "
-                                      "\"spawn\")");
+    TT_TRY(tt__check_not_forked(ctx));
     TT_TRY(TT__SIZED_IN(&p, in, 0, tt_problem));
     if (p.kernel && (p.op || p.kernel->ctx != ctx))
         return tt__fail(TT_E_INVALID, "kernel %s: %s", p.kernel->t->kernel,

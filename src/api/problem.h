@@ -81,6 +81,8 @@ typedef struct tt__question {
     CUdeviceptr scratch;               /* as in tt_problem */
 } tt__question;
 
+/* TT_E_INVALID in a child of fork. Ask before any lock, which a thread of the parent may have held. */
+tt_status tt__check_not_forked(const tt_ctx *ctx);
 /* TT_E_INVALID: it is not exactly one problem of one operation, or its kernel belongs to another context. */
 tt_status tt__question_of(tt__question *out, tt_ctx *ctx, const tt_problem *in);
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "code/nvrtc.h"
 #include "dispatch/first_use.h"
@@ -39,6 +40,7 @@ typedef struct module_family {
 } module_family;
 
 struct tt__modules {
+    pid_t process; /* its children of fork only forget modules */
     pthread_mutex_t lock;
     size_t n; /* modules, and the context */
     size_t n_ahead;
@@ -62,6 +64,7 @@ tt_status tt__modules_open(tt__modules **out) {
     *out = calloc(1, sizeof **out);
     if (!*out)
         return tt__fail_memory(sizeof **out);
+    (*out)->process = getpid();
     pthread_mutex_init(&(*out)->lock, NULL);
     (*out)->n = 1;
     return TT_OK;
@@ -118,7 +121,7 @@ static tt__module *drop_module(tt__module *m) {
 
 /* The last user unloads it. From any thread, also after tt__modules_close. */
 static void module_release(tt__module *m) {
-    if (!m)
+    if (!m || m->home->process != getpid())
         return;
     tt__modules *home = m->home;
     pthread_mutex_lock(&home->lock);

@@ -306,8 +306,11 @@ static void try_in_child(tt_ctx *ctx) {
     tt_problem p = TT_INIT(tt_problem);
     tt_choice c = TT_INIT(tt_choice);
     tt_ctx *mine;
+    tt_kernel *kernel;
     p.rows = p.cols = 3000;
     check(tt_best(&c, ctx, &p) == TT_E_INVALID);
+    check(strstr(tt_last_error(), "opened before this process was forked"));
+    check(tt_kernel_open(&kernel, ctx, "k.cu", "//@ kernel k\n") == TT_E_INVALID && !kernel);
     check(strstr(tt_last_error(), "opened before this process was forked"));
     check(tt_open(&mine, NULL) == TT_E_DB && !mine);
     check(strstr(tt_last_error(), "\"spawn\""));
