@@ -355,7 +355,7 @@ TT_API tt_status tt_plan_launch_args(const tt_plan *plan, void *const *args, siz
  *
  * The code of a cached plan stays loaded until tt_close, also if the plan is given up, because a launch may
  * be in flight, and a graph may have captured it. So a captured graph works until tt_close. Shapes share
- * code, so their number does not matter. */
+ * code, so their number does not matter, but for rectangles in place, where each has code of its own. */
 TT_API tt_status tt_transpose(tt_ctx *ctx, const tt_problem *problem, CUdeviceptr dst, CUdeviceptr src,
                               CUstream stream);
 
