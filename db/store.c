@@ -409,10 +409,12 @@ static void finalize_all(tt__store *s) {
 
 /* The first access in exclusive mode locks the file, unless another connection has it open, and needs no -shm
  * file. The lock is kept. A process that opens the file meanwhile then has to set the journal's mode again,
- * and SQLite tells it that the file has gone. */
+ * and SQLite tells it that the file has gone. On a full disk, a file of no bytes can only be locked with a
+ * journal in memory, which is never committed here. */
 static bool is_empty_and_ours(tt__store *s) {
     static const char lock[] =
-        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE";
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; PRAGMA journal_mode = MEMORY; "
+        "BEGIN EXCLUSIVE";
     static const char rows[] =
         "SELECT 1 FROM gpu UNION ALL SELECT 1 FROM problem UNION ALL SELECT 1 FROM cubin";
     sqlite3_stmt *stmt = NULL;

@@ -327,8 +327,9 @@ static void leaves_no_half_store(void **state) {
     expect(
         0, "", /* a disk that is full for its log, too, where one may be mounted */
         "mkdir m && echo 'mount -t tmpfs -o mode=700,size=300k tmpfs m || exit 0; $TUNE merge m/f.db "
-        "$TT_RECORDING; test $? = 4 && test -z \"$(ls -A m)\"' >full && (! unshare -rm true || unshare -rm "
-        "sh full)");
+        "$TT_RECORDING; test $? = 4 && test -z \"$(ls -A m)\" || exit 1; head -c 1M /dev/zero >m/all; "
+        "$TUNE merge m/f.db $TT_RECORDING; test $? = 4 && test \"$(ls -A m)\" = all' >full && (! unshare -rm "
+        "true || unshare -rm sh full)");
 }
 
 static void repairs_what_is_half_written(void **state) {
