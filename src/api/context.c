@@ -83,7 +83,8 @@ static tt_status open_store(tt_ctx *ctx, const tt_open_opts *opts) {
 
 static tt_status open_collector(tt_ctx *ctx, const tt_open_opts *opts) {
     const char *file = opts->collect_file ? opts->collect_file : secure_getenv("TILETUNE_COLLECT");
-    return file && *file ? tt__collector_open(&ctx->collector, file) : TT_OK;
+    const tt_status status = file && *file ? tt__collector_open(&ctx->collector, file) : TT_OK;
+    return status == TT_OK || opts->collect_file ? status : tt__fail_prefix(status, "TILETUNE_COLLECT");
 }
 
 /* These locks are recursive: tt_tune holds them while it uses a store in memory, and its call-backs may look

@@ -238,10 +238,13 @@ static void test_variable_and_refusals(void **state) {
     own = collecting(NULL);
     transpose(own, 30, 41, 2);
     tt_close(&own);
-    unsetenv("TILETUNE_COLLECT");
     assert_int_equal(launches_of("transpose", "rows=30,cols=41"), 2);
     snprintf(kernel, sizeof kernel, "%s/own.cu", folder);
     opts.db_path = ":memory:";
+    setenv("TILETUNE_COLLECT", "/nonexistent/asked.json", 1);
+    assert_int_equal(tt_open(&own, &opts), TT_E_IO);
+    assert_non_null(strstr(tt_last_error(), "TILETUNE_COLLECT: /nonexistent/asked.json: cannot be opened"));
+    unsetenv("TILETUNE_COLLECT");
     opts.collect_file = kernel;
     assert_int_equal(tt_open(&own, &opts), TT_E_INVALID);
     assert_null(own);
