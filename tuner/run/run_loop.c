@@ -379,14 +379,14 @@ static tt_status open_lane(driver *d, size_t *k) {
     return open_pair(d, l);
 }
 
-/* After the end of a budget only stored winners are told. Of thousands of problems, spaces would take a
- * while. */
+/* After the end of a budget only stored winners are told, and a user's default is tried in any case. Of
+ * thousands of problems, spaces would take a while. */
 static void skip_unreached(driver *d) {
     const tt__session *s = d->s;
     for (; d->next < s->n_problems && tt__now_s() > s->end_s; d->next++) {
         const size_t at = d->turns[d->next].at_problem;
         const tt__problem *p = &s->call->problems[at];
-        if (tt__session_has_winner(s, p))
+        if (tt__session_has_winner(s, p) || (tt__problem_is_users(p) && !tt__session_hurries(s)))
             return;
         begin_result(s, p, &d->results[at]);
         not_reached(s, &d->results[at]);
