@@ -592,7 +592,7 @@ typedef struct tried_tile {
 } tried_tile;
 
 /* Adds the tile, unless it is there. */
-static size_t add_tried(tried_tile *all, size_t n, const tiling *t, tt__tile_kind kind, int rank) {
+static bool add_tried(tried_tile *all, size_t n, const tiling *t, tt__tile_kind kind, int rank) {
     const size_t bytes = (size_t)t->n * sizeof *t->size;
     uint64_t sum = (uint64_t)kind << 8 | (uint64_t)t->row_most;
     for (int k = 0; k < t->n; k++)
@@ -601,14 +601,14 @@ static size_t add_tried(tried_tile *all, size_t n, const tiling *t, tt__tile_kin
         if (all[i].sum == sum && all[i].kind == kind && all[i].row_most == t->row_most &&
             memcmp(all[i].size, t->size, bytes) == 0) {
             all[i].rank = rank < all[i].rank ? rank : all[i].rank;
-            return n;
+            return false;
         }
     all[n].sum = sum;
     all[n].kind = kind;
     all[n].row_most = t->row_most;
     all[n].rank = rank;
     memcpy(all[n].size, t->size, bytes);
-    return n + 1;
+    return true;
 }
 
 static void return_to(tiling *t, const tried_tile *tile) {
@@ -616,29 +616,6 @@ static void return_to(tiling *t, const tried_tile *tile) {
     memcpy(t->size, tile->size, (size_t)t->n * sizeof *t->size);
     t->row_most = tile->row_most;
     count_tiles(t);
-}
-
-/* The different tiles. */
-static size_t list_tiles(tried_tile *all, tiling *t, bool rows_only) {
-    size_t n = 0;
-    int rows[PERMUTE_DIMS], row_most = 0;
-    const size_t bytes = (size_t)t->n * sizeof *t->size;
-    for (size_t i = 0; i < TRIED; i++) {
-        const tt__tile_kind kind = tried[i].kind;
-        if ((rows_only && kind != TT__TILE_ROWS) || !has_tiles(t, kind))
-            continue;
-        if (i == 0 || tried[i - 1].kind != kind || tried[i - 1].first != tried[i].first) {
-            cut_first(t, kind, tried[i].first);
-            memcpy(rows, t->size, bytes);
-            row_most = t->row_most;
-        } else {
-            memcpy(t->size, rows, bytes);
-            t->row_most = row_most;
-        }
-        cut_second(t, kind, tried[i].second);
-        n = add_tried(all, n, t, kind, tried[i].rank);
-    }
-    return n;
 }
 
 /* What is asked for: one tile for a shape on a device. */
@@ -666,6 +643,33 @@ static bool start_choice(choice *c, const permute_shape *shape, int sm_count) {
     return true;
 }
 
+/* The different tiles. */
+static size_t list_tiles(tried_tile *all, choice *c) {
+    tiling *t = &c->t;
+    size_t n = 0;
+    int rows[PERMUTE_DIMS], row_most = 0;
+    const size_t bytes = (size_t)t->n * sizeof *t->size;
+    for (size_t i = 0; i < TRIED; i++) {
+        const tt__tile_kind kind = tried[i].kind;
+        if ((c->long_rows && kind != TT__TILE_ROWS) || !has_tiles(t, kind))
+            continue;
+        if (i == 0 || tried[i - 1].kind != kind || tried[i - 1].first != tried[i].first) {
+            cut_first(t, kind, tried[i].first);
+            memcpy(rows, t->size, bytes);
+            row_most = t->row_most;
+        } else {
+            memcpy(t->size, rows, bytes);
+            t->row_most = row_most;
+        }
+        cut_second(t, kind, tried[i].second);
+        if (!add_tried(all, n, t, kind, tried[i].rank))
+            continue;
+        count_tiles(t);
+        all[n++].least = least_cost(t, kind, c->bytes, c->sm_count);
+    }
+    return n;
+}
+
 int tt__tile_template_of(tt__tile_kind kind) {
     return kind < TT__TILE_TURNED ? (int)kind : 2;
 }
@@ -682,12 +686,8 @@ static bool is_contested(const tried_tile *all, size_t n, int template, double l
 static const tried_tile *find_best(tried_tile *all, tt__tile *made, choice *c, bool any_of_template) {
     tiling *t = &c->t;
     const tried_tile *best = NULL;
-    const size_t n = list_tiles(all, t, c->long_rows);
+    const size_t n = list_tiles(all, c);
     double least = INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        return_to(t, &all[i]);
-        all[i].least = least_cost(t, all[i].kind, c->bytes, c->sm_count);
-    }
     for (size_t left = n; left > 0; left--) {
         tried_tile *next = all; /* the most promising one */
         for (size_t i = 1; i < n; i++)
