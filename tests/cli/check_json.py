@@ -152,6 +152,7 @@ def main():
         look("recording", "export", "--gpu", "h200", "--db", db, form=())
         look("recording", "export", *own, "--gpu", "hostcuda", form=())
         look("study", "study", "--device", replay, "--sizes", "4096", "--quiet", "--max-trials", "4")
+        look("rules", "rules", os.path.join(root, "recordings/h200-random-16byte.json.gz"))
         look("list", "list", "--db", db)
         look("list", "list", "--gpu", "h200", "--db", db)
         asked = os.path.join(folder, "asked.jsonl")

@@ -41,6 +41,9 @@ row = re.compile(r"transpose, elem_size=16 +(\d) +(\d+) +([\d.]+)% +([\d.]+)% +(
 left, known = (row.search(run("rules", RANDOM, "--op", "transpose", *more).stdout) for more in ((), ("--shipped",)))
 assert int(left[1]) <= 8 and left[2] == known[2] == "10", (left, known)
 assert float(known[3]) <= float(left[3]) < float(left[5]), (left, known)
+cases = json.loads(run("rules", RANDOM, "--op", "transpose", "--json").stdout)["problems"]
+worst = max(case["time_us"] / case["best_us"] for case in cases)
+assert len(cases) == 10 and f"{100 * (worst - 1):.1f}" == left[4], (cases, left)
 few = row.search(run("rules", RANDOM, "--op", "transpose", "--configs", 2, "--folds", 3, "--output", "two.rules").stdout)
 assert few[1] == "2" and open("two.rules").read().count("\nconfig ") == 2, few
 

@@ -269,7 +269,7 @@ static void trials_make_a_rule(void **state) {
 static void left_out_problems_judge_it(void **state) {
     (void)state;
     made m;
-    tt__rule_score s;
+    tt__rule_score s = {0};
     size_t n;
     start(&m);
     measure_all(&m);
@@ -278,6 +278,7 @@ static void left_out_problems_judge_it(void **state) {
     assert_int_equal(s.n, 8);
     assert_float_equal(s.default_mean, 1.3, 1e-3);
     assert_true(s.mean < 1.05 && s.worst < 1.21 && s.n_slower == 0);
+    s = (tt__rule_score){0};
     assert_ok(tt__evidence_judge(&s, m.evidence, 0, 1, 4));
     assert_true(s.mean > 1.05 && s.mean < 1.3);
     stop(&m);
@@ -299,7 +300,7 @@ static void what_is_not_legal_is_switched_off(void **state) {
     made m;
     size_t n;
     tt__tuning_rule *r;
-    tt__rule_score s;
+    tt__rule_score s = {0};
     start_with(&m, switches);
     for (int i = 0; i < 4; i++) {
         measured_as(&m, 5000 + i, legal[i], 10 + i);

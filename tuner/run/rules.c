@@ -631,21 +631,19 @@ static double answer(const tt__evidence *e, const known *k, const tt__tuning_rul
 }
 
 static double mean_of(double a, size_t n_a, double b, size_t n_b) {
+    if (!n_a || !n_b)
+        return n_a ? a : b;
     return exp(((double)n_a * log(a) + (double)n_b * log(b)) / (double)(n_a + n_b));
 }
 
 void tt__rule_score_add(tt__rule_score *to, const tt__rule_score *more) {
-    if (!to->n)
-        *to = *more;
-    else if (more->n) {
-        to->mean = mean_of(to->mean, to->n, more->mean, more->n);
-        to->default_mean = mean_of(to->default_mean, to->n, more->default_mean, more->n);
-        to->worst = fmax(to->worst, more->worst);
-        to->default_worst = fmax(to->default_worst, more->default_worst);
-        to->slowest = fmax(to->slowest, more->slowest);
-        to->n += more->n;
-        to->n_slower += more->n_slower;
-    }
+    to->mean = mean_of(to->mean, to->n, more->mean, more->n);
+    to->default_mean = mean_of(to->default_mean, to->n, more->default_mean, more->n);
+    to->worst = fmax(to->worst, more->worst);
+    to->default_worst = fmax(to->default_worst, more->default_worst);
+    to->slowest = fmax(to->slowest, more->slowest);
+    to->n += more->n;
+    to->n_slower += more->n_slower;
 }
 
 static void count(tt__rule_score *s, const tt__evidence *e, const known *k, const tt__tuning_rule *r) {
@@ -660,12 +658,13 @@ static void count(tt__rule_score *s, const tt__evidence *e, const known *k, cons
                                 .n_slower = over > 1 + noise,
                                 .slowest = over};
     tt__rule_score_add(s, &one);
+    if (s->each)
+        s->each(s->user, &(tt__rule_case){&k->problem, us, k->best_us, k->default_us});
 }
 
 tt_status tt__evidence_judge(tt__rule_score *out, const tt__evidence *e, size_t at, int most, size_t folds) {
     const group *g = &e->groups[at];
     const size_t n = folds && folds < g->n ? folds : g->n;
-    *out = (tt__rule_score){0};
     for (size_t fold = 0; fold < n; fold++) {
         tt__tuning_rule *r;
         TT_TRY(make(&r, e, g, most, fold, n));
@@ -678,7 +677,6 @@ tt_status tt__evidence_judge(tt__rule_score *out, const tt__evidence *e, size_t 
 
 bool tt__evidence_score(tt__rule_score *out, const tt__evidence *e, size_t at, const tt__tuning_rule *r) {
     const group *g = &e->groups[at];
-    *out = (tt__rule_score){0};
     for (size_t i = 0; i < g->n; i++)
         if (tt__rule_is_for(r, &e->problems[g->problems[i]].problem))
             count(out, e, &e->problems[g->problems[i]], r);

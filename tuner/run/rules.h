@@ -28,8 +28,16 @@ const tt__problem *tt__evidence_group(const tt__evidence *e, size_t group);
  * default. */
 tt_status tt__evidence_rule(tt__tuning_rule **out, const tt__evidence *e, size_t group, int most);
 
+/* A problem that a rule was asked for, and its times. */
+typedef struct tt__rule_case {
+    const tt__problem *problem;
+    double us, best_us, default_us; /* of the rule's answer, of the best configuration, of the default */
+} tt__rule_case;
+
 /* How much time rules take over the best configuration, on problems that they do not know. */
 typedef struct tt__rule_score {
+    void (*each)(void *user, const tt__rule_case *c); /* gets all problems; NULL: nobody does */
+    void *user;
     size_t n;
     double mean, worst;                 /* geometric mean of the ratios; 1 is the best */
     double default_mean, default_worst; /* the same of the default */
@@ -41,7 +49,7 @@ typedef struct tt__rule_score {
 void tt__rule_score_add(tt__rule_score *to, const tt__rule_score *more);
 
 /* Leaves out each of `folds` parts of the problems in turn (0: each problem), and asks a rule that is made
- * from the others. */
+ * from the others. Adds to *out. */
 tt_status tt__evidence_judge(tt__rule_score *out, const tt__evidence *e, size_t group, int most,
                              size_t folds);
 

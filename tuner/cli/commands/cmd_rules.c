@@ -24,7 +24,8 @@ typedef struct making {
     tt__table table;
     size_t n;
     tt__rule_score total;
-    tt__str written;
+    tt__str written, out;
+    tt__json json; /* of `out` */
 } making;
 
 static const tt__column columns[] = {
@@ -81,6 +82,14 @@ static void add_row(making *m, const char *name, int n_configs, const tt__rule_s
     tt__table_cell(t, s->n_slower ? "%zu, by %.1f%%" : "none", s->n_slower, 100 * (s->slowest - 1));
 }
 
+static void add_case(void *user, const tt__rule_case *c) {
+    tt__json *j = user;
+    tt__json_open(j, NULL, '{');
+    tt__cli_json_problem(j, c->problem);
+    TT__JSON_KNOWN(j, {"time_us", c->us, 7}, {"best_us", c->best_us, 7}, {"default_us", c->default_us, 7});
+    tt__json_close(j, '}');
+}
+
 /* The rule of a group, and what it loses. NULL: there is none. */
 static tt_status make(making *m, size_t at, tt__tuning_rule **rule, tt__rule_score *score) {
     const int most = m->args->configs ? (int)m->args->configs : TT__RULE_CONFIGS_MAX;
@@ -100,7 +109,7 @@ static tt_status take_shipped(making *m, size_t at, tt__tuning_rule **rule, tt__
 }
 
 static tt_status judge(making *m, size_t at) {
-    tt__rule_score score = {0};
+    tt__rule_score score = {.each = add_case, .user = &m->json};
     tt__tuning_rule *rule = NULL;
     tt__str name = {0};
     tt_status status;
@@ -161,17 +170,28 @@ static tt_status fill(tt__str *out, void *user) {
     return tt__str_check(out);
 }
 
+static tt_status show(making *m) {
+    if (m->args->json) {
+        tt__json_close(&m->json, ']');
+        return tt__cli_print_json(&m->json);
+    }
+    printf("%s: what %s, over the best configuration\n\n", m->gpu.name,
+           m->args->shipped ? "rules that come with tiletune lose, also on problems that they know"
+                            : "rules lose on problems that they do not know");
+    return tt__table_show(&m->table);
+}
+
 static int run(const tt__cli_args *args) {
     making m = {.args = args, .table = {.n_columns = TT__COUNT(columns), .columns = columns}};
+    m.json.out = &m.out;
     tt_status status = read_evidence(&m);
+    tt__cli_json_begin(&m.json);
+    tt__json_string(&m.json, "gpu", m.gpu.name);
+    tt__json_open(&m.json, "problems", '[');
     if (status == TT_OK)
         status = judge_all(&m);
-    if (status == TT_OK) {
-        printf("%s: what %s, over the best configuration\n\n", m.gpu.name,
-               args->shipped ? "rules that come with tiletune lose, also on problems that they know"
-                             : "rules lose on problems that they do not know");
-        status = tt__table_show(&m.table);
-    }
+    if (status == TT_OK)
+        status = show(&m);
     if (status == TT_OK && args->output)
         status = tt__cli_write_output(args, fill, &m);
     tt__store_close(&m.store);
@@ -179,6 +199,7 @@ static int run(const tt__cli_args *args) {
     tt__template_set_close(&m.templates);
     tt__table_free(&m.table);
     tt__str_free(&m.written);
+    tt__str_free(&m.out);
     return tt__cli_fail(status);
 }
 
@@ -202,6 +223,7 @@ static const tt__cli_option options[] = {
              "also learn from recordings of other GPUs than the first one's,\nof its architecture; with "
              "--shipped judge their rules"),
     TT__TEXT("output", "FILE", output, "write the rules to this file"),
+    TT__OPT_JSON,
     TT__OPT_TEMPLATE,
     TT__OPT_GPU("the store's GPU; a part of its name is enough"),
     TT__OPT_DB,
