@@ -110,6 +110,7 @@ static void close_context(tt_ctx *ctx) {
     tt__template_set_close(&ctx->templates);
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->making);
+    pthread_cond_destroy(&ctx->made);
     pthread_mutex_destroy(&ctx->tuning);
     free(ctx);
 }
@@ -122,6 +123,7 @@ static tt_status open_context(tt_ctx **out, const tt_open_opts *opts, tt__tune_f
         return tt__fail_memory(sizeof *ctx);
     init_lock(&ctx->lock);
     init_lock(&ctx->making);
+    pthread_cond_init(&ctx->made, NULL);
     pthread_mutex_init(&ctx->tuning, NULL);
     ctx->locked = opts->lock_file != NULL;
     ctx->lock_default = opts->lock_default != 0;

@@ -264,17 +264,40 @@ static tt_status make_plan(tt_ctx *ctx, const tt__problem *p, tt_plan **out) {
     tt_status status = tt__plan_make(out, ctx, &ctx->templates, p);
     if (status != TT_E_NO_MEMORY)
         return status;
+    pthread_mutex_lock(&ctx->making);
     tt__plan_cache_clear(&ctx->plans);
+    pthread_mutex_unlock(&ctx->making);
     return tt__plan_make(out, ctx, &ctx->templates, p);
 }
 
-/* Call under ctx->making. The plan may exist already: another thread made it, or the caller described the
- * same problem with other fields before. */
-static tt_status enter_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
-                            const tt__problem *p, tt_plan **out, atomic_uint **inside) {
-    if ((*out = tt__plan_cache_enter_any(&ctx->plans, asked, full, inside)))
-        return TT_OK;
-    TT_TRY(make_plan(ctx, p, out));
+/* A thread that makes the plan of a key. Others may make those of other keys meanwhile: one may wait for a
+ * compiler. */
+typedef struct tt__plan_maker {
+    const tt__plan_key *key;
+    struct tt__plan_maker *next;
+} maker;
+
+static bool is_being_made(const tt_ctx *ctx, const tt__plan_key *key) {
+    const maker *m = ctx->makers;
+    while (m && memcmp(m->key, key, sizeof *key) != 0)
+        m = m->next;
+    return m;
+}
+
+/* Makes a plan and enters it. Call with ctx->making held, which is not held while the plan is made. */
+static tt_status add_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
+                          const tt__problem *p, tt_plan **out, atomic_uint **inside) {
+    maker me = {full, ctx->makers}, **at = &ctx->makers;
+    ctx->makers = &me;
+    pthread_mutex_unlock(&ctx->making);
+    const tt_status status = make_plan(ctx, p, out);
+    pthread_mutex_lock(&ctx->making);
+    while (*at != &me)
+        at = &(*at)->next;
+    *at = me.next;
+    pthread_cond_broadcast(&ctx->made);
+    if (status != TT_OK)
+        return status;
     tt__module_pin((*out)->module); /* a graph that captured the plan may outlive it */
     tt__plan_cache_add(&ctx->plans, full, *out);
     *out = tt__plan_cache_enter_any(&ctx->plans, asked, full, inside);
@@ -290,13 +313,19 @@ static bool has_plan(tt_ctx *ctx, const tt__plan_key *key) {
 }
 
 /* Tunes the problem if the context says so, and makes its plan. Adds it under the key `full`, and under the
- * key as the caller wrote it, and enters as tt__plan_cache_enter. */
+ * key as the caller wrote it, and enters as tt__plan_cache_enter. The plan may exist already: another thread
+ * made it, or the caller described the same problem with other fields before. */
 static tt_status use_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan_key *full,
                           const tt__problem *p, tt_plan **out, atomic_uint **inside) {
+    tt_status status = TT_OK;
     if (!has_plan(ctx, full))
         tt__first_use(ctx, &ctx->templates, p);
     pthread_mutex_lock(&ctx->making);
-    tt_status status = enter_plan(ctx, asked, full, p, out, inside);
+    while (is_being_made(ctx, full))
+        pthread_cond_wait(&ctx->made, &ctx->making);
+    *out = tt__plan_cache_enter_any(&ctx->plans, asked, full, inside);
+    if (!*out)
+        status = add_plan(ctx, asked, full, p, out, inside);
     pthread_mutex_unlock(&ctx->making);
     return status;
 }

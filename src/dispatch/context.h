@@ -14,6 +14,7 @@
 struct tt__collector;
 struct tt__knowledge;
 struct tt__modules;
+struct tt__plan_maker;
 struct tt__tuned;
 
 /* Tunes one problem with these templates on a device, for about so many seconds, and stores the results. */
@@ -25,7 +26,9 @@ struct tt_ctx {
     tt__store *store;
     tt__store *system;      /* read-only; NULL: none */
     pthread_mutex_t lock;   /* protects the stores; a look-up of a new problem does not need them */
-    pthread_mutex_t making; /* held while a plan is made for the plan cache, one at a time */
+    pthread_mutex_t making; /* protects what writes to the plan cache, and the next two */
+    pthread_cond_t made;    /* a plan has been made, or could not be */
+    struct tt__plan_maker *makers; /* api/plan.c's: threads that make a plan for the cache */
     /* held while a problem is tuned on first use, one at a time; nothing else waits for it */
     pthread_mutex_t tuning;
     tt__template_set templates; /* immutable */

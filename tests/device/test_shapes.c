@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include "alloc.h"
 #include "device.h"
+#include "dispatch/context.h"
 
 enum { ROWS = 5, COLS = 7, ELEMENTS = 1 << 14, BYTES = 4 * ELEMENTS, KEPT = 256, MIB = 1 << 20 };
 
@@ -206,6 +208,51 @@ static void test_threads_while_plans_are_given_up(void **state) {
 /* ---- What is held -------------------------------------------------------------------------------------- */
 
 /* A captured launch and a plan of the caller work after all cached plans have been given up. */
+static atomic_int compiled;
+
+static void *ask_for_a_compile(void *arg) {
+    CUdeviceptr *arrays = arg;
+    const tt_problem p = {.size = sizeof p, .rows = ROWS, .cols = COLS, .elem_size = 16};
+    const bool ok = cu->cuCtxSetCurrent(primary) == CUDA_SUCCESS &&
+                    tt_transpose(shared, &p, arrays[1], arrays[0], NULL) == TT_OK;
+    compiled++;
+    return ok ? &primary : NULL;
+}
+
+/* One thread compiles, one waits for the same, and others get what needs no compiler meanwhile. */
+static void test_another_shape_does_not_wait_for_a_compile(void **state) {
+    (void)state;
+    pthread_t threads[2];
+    CUdeviceptr arrays[2], from, to;
+    const tt_problem first = shape(34), second = shape(34 + 4 * ROWS * COLS);
+    bool starts = false;
+    if (!device_is_host())
+        skip(); /* may have it all */
+    shared = open_ctx(0, ":memory:");
+    buffers(&from, &to);
+    buffers(&arrays[0], &arrays[1]);
+    OK(tt_transpose(shared, &first, to, from, NULL));
+    const long before = device_objects();
+    setenv("HOSTCUDA_FAULTS", ":compile_slow=1000", 1);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_for_a_compile, arrays), 0);
+    while (!starts) {
+        usleep(1000);
+        pthread_mutex_lock(&shared->making);
+        starts = shared->makers || compiled;
+        pthread_mutex_unlock(&shared->making);
+    }
+    OK(tt_transpose(shared, &second, to, from, NULL));
+    assert_int_equal(compiled, 0);
+    device_join(threads, 2);
+    unsetenv("HOSTCUDA_FAULTS");
+    CU_OK(cu->cuCtxSynchronize());
+    assert_int_equal(device_objects(), before + 1);
+    drop(from, to);
+    drop(arrays[0], arrays[1]);
+    tt_close(&shared);
+}
+
 static void test_graphs_and_plans_are_not_affected(void **state) {
     (void)state;
     device_graphs graphs;
@@ -308,6 +355,7 @@ int main(void) {
         cmocka_unit_test(test_any_number_of_shapes),
         cmocka_unit_test(test_any_number_of_permutations),
         cmocka_unit_test(test_threads_while_plans_are_given_up),
+        cmocka_unit_test(test_another_shape_does_not_wait_for_a_compile),
         cmocka_unit_test(test_graphs_and_plans_are_not_affected),
         cmocka_unit_test(test_code_is_shared),
         cmocka_unit_test(test_memory_is_short),
