@@ -72,6 +72,9 @@ assert after["rows=64,cols=96,warm"][0] == after["rows=65,cols=96"][0] == "tuned
 done = run("list", "--collected", "asked.jsonl")
 assert re.search(r"^transpose +rows=65,cols=96 +400 +4\.00 us +\d+\.\d% ", done.stdout, re.M), done.stdout
 assert re.search(r"12 problems, .* of them by estimate; \d+\.\d% of that is tuned by now, and a rule is as good for 0\.0%\.", done.stdout), done.stdout
+h200 = json.loads(run("list", "--collected", "asked.jsonl", "--gpu", "h200", "--json").stdout)["collected"]
+assert [(one["problem"], one["part"]) for one in h200] == [("rows=99,cols=9", 1)], h200
+assert "on it; what cost most was on hostcuda" in run("list", "--collected", "asked.jsonl", "--gpu", "b200", code=2).stderr
 left = run("--collected", "asked.jsonl", "--quiet").stdout
 assert left == "asked.jsonl has nothing left to tune on hostcuda but what cannot be tuned: 5 problems.\n", left
 assert json.loads(run("--collected", "asked.jsonl", "--quiet", "--json").stdout)["results"] == []

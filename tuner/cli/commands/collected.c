@@ -349,10 +349,25 @@ static tt_status print_json(const tt__asked_list *l, double all_us) {
     return tt__cli_print_json(&j);
 }
 
+static tt_status keep_gpu(tt__asked_list *l, const tt__cli_args *args) {
+    const char *there = l->n ? l->items[0].is->gpu : NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (strcasestr(l->items[i].is->gpu, args->gpu))
+            l->items[n++] = l->items[i];
+    l->n = n;
+    return n || !there
+               ? TT_OK
+               : tt__fail(TT_E_INVALID, "GPU \"%s\": nothing in %s was launched on it; what cost most was on %s",
+                          args->gpu, args->collected, there);
+}
+
 int tt__asked_print(const tt__cli_args *args) {
     tt__asked_list l;
     double all_us = 0;
     tt_status status = tt__asked_open(&l, args, false);
+    if (status == TT_OK && args->gpu)
+        status = keep_gpu(&l, args);
     for (size_t i = 0; i < l.n; i++)
         all_us += tt__collected_us(l.items[i].is);
     if (status == TT_OK)
