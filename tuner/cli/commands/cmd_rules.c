@@ -238,6 +238,7 @@ const tt__cli_command tt__cmd_rules = {
              "rules of\n"
              "recordings, or of the store, which keeps them, and judges them on problems left out. It needs "
              "no GPU.\n"
+             "Those of a kernel of yours come with \"tune --kernel FILE.cu --configs K\".\n"
              "\n"
              "Example:\n"
              "  tune rules recordings/h200*.json*\n",
