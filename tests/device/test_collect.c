@@ -2,13 +2,18 @@
  * What a program launches without an exact winner is counted in a file: from any thread, by plans that
  * outlive their context, and at the end of a process that closes nothing.
  */
+#include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +29,23 @@ static char path[64];
 static const char *program;
 static CUcontext primary;
 static CUdeviceptr from, to;
+
+/* These replace the C library's. The clock jumps, and `meanwhile` is called once while a file is locked. */
+static time_t jump_s;
+int clock_gettime(clockid_t clock, struct timespec *t) {
+    const long r = syscall(SYS_clock_gettime, clock, t);
+    t->tv_sec += jump_s;
+    return (int)r;
+}
+
+static void (*_Atomic meanwhile)(int fd);
+int flock(int fd, int how) {
+    const long r = syscall(SYS_flock, fd, how);
+    void (*happens)(int) = r == 0 && (how & LOCK_EX) ? atomic_exchange(&meanwhile, NULL) : NULL;
+    if (happens)
+        happens(fd);
+    return (int)r;
+}
 
 static int begin(void **state) {
     CU_OK(cu->cuCtxGetCurrent(&primary));
@@ -253,6 +275,29 @@ static void test_variable_and_refusals(void **state) {
     assert_int_equal(tt_open(&own, &opts), TT_E_IO);
 }
 
+static int copied = -1;
+
+static void copy_descriptor(int fd) {
+    copied = dup(fd);
+}
+
+/* A child that is forked while the file is locked gets a copy of the descriptor. The lock must not live as
+ * long as that. */
+static void test_a_forked_child_keeps_no_lock(void **state) {
+    (void)state;
+    unlink(path);
+    tt_ctx *own = collecting(path);
+    tt_close(&own); /* now the file has its first line, and is not replaced */
+    meanwhile = copy_descriptor;
+    own = collecting(path);
+    assert_true(copied >= 0);
+    const int fd = open(path, O_RDWR);
+    assert_true(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
+    close(fd);
+    close(copied);
+    tt_close(&own);
+}
+
 /* A child of fork that exits normally runs the same functions at its end. It must not count again. */
 static void test_ends_of_processes(void **state) {
     (void)state;
@@ -263,15 +308,59 @@ static void test_ends_of_processes(void **state) {
     assert_int_equal(launches_of("transpose", "rows=30,cols=40"), 4);
 }
 
+/* The process ends while one of its threads writes. The end waits for that thread, so no count is lost. */
+static void test_ends_during_a_write(void **state) {
+    (void)state;
+    char command[160];
+    unlink(path);
+    snprintf(command, sizeof command, "'%s' write '%s'", program, path);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(launches_of("transpose", "rows=30,cols=40"), 5);
+    assert_int_equal(launches_of("transpose", "rows=31,cols=40"), 1);
+}
+
 /* Closes nothing. */
-static int child(const char *file) {
-    const tt_problem p = matrix_of(30, 40, 0, 0, 4);
+static void launch_four(const char *file) {
     shared = collecting(file); /* still referred to at the end, for LeakSanitizer */
+    CU_OK(cu->cuCtxGetCurrent(&primary));
     CU_OK(cu->cuMemAlloc(&from, BYTES));
     CU_OK(cu->cuMemAlloc(&to, BYTES));
-    for (int i = 0; i < 4; i++)
-        OK(tt_transpose(shared, &p, to, from, NULL));
+    transpose(shared, 30, 40, 4);
     CU_OK(cu->cuCtxSynchronize());
+}
+
+static sem_t is_writing;
+
+static void take_long(int fd) {
+    (void)fd;
+    sem_post(&is_writing);
+    usleep(300000);
+}
+
+static void *launch_late(void *arg) {
+    (void)arg;
+    CU_OK(cu->cuCtxSetCurrent(primary));
+    transpose(shared, 31, 40, 1);
+    sem_post(&is_writing); /* also if it did not write */
+    return NULL;
+}
+
+static int end_during_a_write(const char *file) {
+    pthread_t thread;
+    launch_four(file);
+    sem_init(&is_writing, 0, 0);
+    jump_s = 60; /* it is time to write */
+    meanwhile = take_long;
+    if (pthread_create(&thread, NULL, launch_late, NULL) != 0)
+        return 1;
+    pthread_detach(thread);
+    sem_wait(&is_writing);
+    transpose(shared, 30, 40, 1);
+    return meanwhile != NULL;
+}
+
+static int child(const char *file) {
+    launch_four(file);
     const pid_t forked = fork();
     int status = 0;
     if (forked)
@@ -288,13 +377,15 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_many_shapes),
         cmocka_unit_test(test_variable_and_refusals),
+        cmocka_unit_test(test_a_forked_child_keeps_no_lock),
         cmocka_unit_test(test_ends_of_processes),
+        cmocka_unit_test(test_ends_during_a_write),
     };
     unsetenv("TILETUNE_COLLECT");
     if (!device_open())
         return device_missing();
     if (argc == 3)
-        return child(argv[2]);
+        return strcmp(argv[1], "child") == 0 ? child(argv[2]) : end_during_a_write(argv[2]);
     program = argv[0];
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -35,6 +35,18 @@ int clock_gettime(clockid_t clock, struct timespec *t) {
     return (int)r;
 }
 
+/* Replaces the C library's. Once, the descriptor is copied while the file is locked, as a fork does. */
+static bool copies;
+static int copied = -1;
+int flock(int fd, int how) {
+    const long r = syscall(SYS_flock, fd, how);
+    if (r == 0 && copies && (how & LOCK_EX)) {
+        copies = false;
+        copied = dup(fd);
+    }
+    return (int)r;
+}
+
 static const char *db(const char *name) {
     static char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -281,6 +293,25 @@ static void waits_no_longer_than_the_budget(void **state) {
     assert_int_equal(number(db("waits.db"), how_often_tuned), 0);
 }
 
+/* A child that is forked during the tuning gets a copy of the descriptor. The lock must not live as long as
+ * that. */
+static void a_forked_child_keeps_no_lock(void **state) {
+    (void)state;
+    tt_ctx *ctx;
+    tt_plan *plan;
+    tt_problem p = problem_of(45, 29);
+    OK(open_with(&ctx, db("forks.db"), 0.01));
+    copies = true;
+    OK(tt_plan_create(&plan, ctx, &p));
+    assert_true(copied >= 0);
+    int fd = open(db("forks.db-tuning"), O_RDWR);
+    assert_true(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
+    close(fd);
+    close(copied);
+    tt_plan_free(&plan);
+    tt_close(&ctx);
+}
+
 /* Another thread is at it. The wait is as long whatever the time of day does meanwhile. */
 static void waits_by_a_steady_clock(void **state) {
     (void)state;
@@ -439,6 +470,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(not_in_a_capture),
         cmocka_unit_test(a_short_budget_gives_what_was_found),
         cmocka_unit_test(waits_no_longer_than_the_budget),
+        cmocka_unit_test(a_forked_child_keeps_no_lock),
         cmocka_unit_test(waits_by_a_steady_clock),
     };
     if (!device_open())
