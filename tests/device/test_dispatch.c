@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -292,6 +293,60 @@ static void test_plan_outlives_context(void **state) {
     tt_plan_free(&plan);
 }
 
+static tt_plan *inherited;
+static tt__driver drivers; /* as they were */
+static int ended;          /* as waitpid says */
+
+static CUresult unload_in_child(CUlibrary library) {
+    (void)library;
+    _exit(2);
+}
+
+/* A child of fork that frees its parent's plan. If it hangs, the alarm ends it. */
+static void free_in_child(void) {
+    fflush(NULL);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        alarm(20);
+        ((tt__driver *)(uintptr_t)cu)->cuLibraryUnload = unload_in_child;
+        tt_plan_free(&inherited);
+        _exit(inherited != NULL);
+    }
+    if (waitpid(pid, &ended, 0) != pid)
+        ended = -1;
+}
+
+/* The library calls this with the lock of its modules held. */
+static CUresult fork_meanwhile(CUfunction *out, CUkernel kernel) {
+    free_in_child();
+    return drivers.cuKernelGetFunction(out, kernel);
+}
+
+/* In a child CUDA cannot be used, and a lock may be held by a thread that the child does not have. */
+static void test_freed_in_a_child(void **state) {
+    (void)state;
+    tt_ctx *other;
+    tt_plan *same;
+    tt_open_opts opts = TT_INIT(tt_open_opts);
+    tt__driver *table = (tt__driver *)(uintptr_t)cu;
+    opts.db_path = ":memory:";
+    const tt_problem p = matrix_of(40, 50, 0, 0, 4);
+    OK(tt_open(&other, &opts));
+    OK(tt_plan_create(&inherited, other, &p));
+    free_in_child();
+    assert_int_equal(ended, 0);
+    ended = -1;
+    drivers = *table;
+    table->cuKernelGetFunction = fork_meanwhile;
+    const tt_status status = tt_plan_create(&same, other, &p);
+    *table = drivers;
+    OK(status);
+    assert_int_equal(ended, 0);
+    tt_plan_free(&same);
+    tt_plan_free(&inherited);
+    tt_close(&other);
+}
+
 static void *transpose_many(void *arg) {
     CUcontext context = arg;
     tt_problem p = matrix_of(32, 64, 0, 0, 4);
@@ -407,6 +462,7 @@ int main(void) {
         cmocka_unit_test(test_plan_refuses_misaligned),
         cmocka_unit_test(test_refuses_address_0),
         cmocka_unit_test(test_plan_outlives_context),
+        cmocka_unit_test(test_freed_in_a_child),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_a_call_back_may_launch),
         cmocka_unit_test(test_needs_a_context),
