@@ -262,6 +262,28 @@ static void test_keeps_rights(void **state) {
     assert_int_equal(is.st_uid, owner);
 }
 
+/* The file is replaced, so its folder must be writable. That is said at once, also if nothing is to be added.
+ * Root may write everywhere. */
+static void test_needs_its_folder(void **state) {
+    (void)state;
+    const tt__collected more = item("rows=5", 2, 2.5);
+    const bool is_root = geteuid() == 0;
+    write_text(HEADER);
+    assert_int_equal(chmod(path, 0666), 0);
+    for (size_t n = 0; n < 2; n++) {
+        assert_int_equal(chmod(folder, 0555), 0);
+        if (is_root && seteuid(65534) != 0) /* a container may not know this user */
+            skip();
+        const tt_status got = tt__collection_add(path, &more, n, 0);
+        if (is_root)
+            assert_int_equal(seteuid(0), 0);
+        assert_int_equal(chmod(folder, 0700), 0);
+        refused(got, TT_E_IO,
+                "/asked.json: cannot make a file beside it: Permission denied: name another file");
+        is_text(HEADER);
+    }
+}
+
 static void test_waits_for_others(void **state) {
     (void)state;
     const tt__collected more = item("rows=5", 2, 2.5);
@@ -351,12 +373,12 @@ static void test_worth(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adds_up),        cmocka_unit_test(test_joined),
-        cmocka_unit_test(test_tells_apart),    cmocka_unit_test(test_bad_lines),
-        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_leaves_other_files),
-        cmocka_unit_test(test_keeps_rights),   cmocka_unit_test(test_waits_for_others),
-        cmocka_unit_test(test_many_processes), cmocka_unit_test(test_is_bounded),
-        cmocka_unit_test(test_worth),
+        cmocka_unit_test(test_adds_up),          cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_tells_apart),      cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_damaged),          cmocka_unit_test(test_leaves_other_files),
+        cmocka_unit_test(test_keeps_rights),     cmocka_unit_test(test_needs_its_folder),
+        cmocka_unit_test(test_waits_for_others), cmocka_unit_test(test_many_processes),
+        cmocka_unit_test(test_is_bounded),       cmocka_unit_test(test_worth),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
