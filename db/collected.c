@@ -281,8 +281,9 @@ static tt_status fail_with(const char *path, const char *doing) {
                     strerror(errno));
 }
 
-/* The new file has the rights of the old one, and its owner, where the process may give it away: a
- * container's root does not know all owners, and some file systems know none. */
+/* Without a text it only checks that this is possible. The new file has the rights of the old one, and its
+ * owner, where the process may give it away: a container's root does not know all owners, and some file
+ * systems know none. */
 static tt_status replace(const char *path, const tt__str *text, const struct stat *is) {
     tt__str name = {0};
     tt_status status = TT_OK;
@@ -297,30 +298,13 @@ static tt_status replace(const char *path, const tt__str *text, const struct sta
     } else {
         (void)!fchown(fd, is->st_uid, is->st_gid);
         bool good = fchmod(fd, is->st_mode & 0777) == 0;
-        good = good && fwrite(text->text, 1, text->len, to) == text->len;
+        good = good && fwrite(tt__str_text(text), 1, text->len, to) == text->len;
         good = fclose(to) == 0 && good;
-        if (!good || rename(name.text, path) != 0)
+        if (!good || (text->len && rename(name.text, path) != 0))
             status = fail_with(path, "be written");
     }
-    if (fd >= 0 && status != TT_OK)
+    if (fd >= 0 && (status != TT_OK || !text->len))
         unlink(name.text);
-    tt__str_free(&name);
-    return status;
-}
-
-/* Nothing is to be written yet: can it be? */
-static tt_status check_folder(const char *path) {
-    tt__str name = {0};
-    tt_status status = TT_OK;
-    tt__str_addf(&name, "%s.XXXXXX", path);
-    TT_TRY(tt__str_check(&name));
-    const int fd = mkstemp(name.text);
-    if (fd < 0) {
-        status = fail_with(path, "make a file beside it");
-    } else {
-        unlink(name.text);
-        close(fd);
-    }
     tt__str_free(&name);
     return status;
 }
@@ -377,7 +361,7 @@ static tt_status add_locked(const char *path, const tt__collected *items, size_t
     if (status == TT_OK && (n || is->st_size == 0))
         status = merge(&text, &old, items, n);
     if (status == TT_OK)
-        status = text.len ? replace(path, &text, is) : check_folder(path);
+        status = replace(path, &text, is);
     tt__str_free(&text);
     tt__collection_free(&old);
     return status;
