@@ -39,9 +39,17 @@ typedef struct module_family {
     char op[TT__NAME_MAX];
 } module_family;
 
+/* Code that a thread compiles, which others that need the same wait for. */
+typedef struct module_maker {
+    const module_key *key;
+    struct module_maker *next;
+} module_maker;
+
 struct tt__modules {
     pid_t process; /* its children of fork only forget modules */
     pthread_mutex_t lock;
+    pthread_cond_t made;
+    module_maker *makers;
     size_t n; /* modules, and the context */
     size_t n_ahead;
     module_family ahead[FAMILIES_MAX]; /* of which all shipped kernels are loaded */
@@ -66,6 +74,7 @@ tt_status tt__modules_open(tt__modules **out) {
         return tt__fail_memory(sizeof **out);
     (*out)->process = getpid();
     pthread_mutex_init(&(*out)->lock, NULL);
+    pthread_cond_init(&(*out)->made, NULL);
     (*out)->n = 1;
     return TT_OK;
 }
@@ -105,6 +114,7 @@ static void leave_modules(tt__modules *all, size_t n_gone) {
     if (!last)
         return;
     pthread_mutex_destroy(&all->lock);
+    pthread_cond_destroy(&all->made);
     free(all);
 }
 
@@ -156,13 +166,11 @@ void tt__modules_close(tt__modules *all) {
     leave_modules(all, n_gone);
 }
 
-/* The code for one more user, in the current CUDA context and for this launch. *out is NULL if it is not
- * loaded. The lock is held meanwhile, so that two plans do not set a function's limit at once. */
-static tt_status module_find(tt__module **out, tt__kernel *kernel, tt__modules *all, const module_key *key,
+/* Call under the lock. */
+static tt_status find_loaded(tt__module **out, tt__kernel *kernel, tt__modules *all, const module_key *key,
                              const tt__driver *cu, const tt__launch *launch) {
     const uint64_t hash = hash_of(key);
     tt_status status = TT_OK;
-    pthread_mutex_lock(&all->lock);
     tt__module *m = *chain_of(all, hash);
     while (m && !is_same(m, key, hash))
         m = m->next;
@@ -171,8 +179,46 @@ static tt_status module_find(tt__module **out, tt__kernel *kernel, tt__modules *
     *out = status == TT_OK ? m : NULL;
     if (*out)
         m->users++;
+    return status;
+}
+
+/* The code for one more user, in the current CUDA context and for this launch. *out is NULL if it is not
+ * loaded. The lock is held meanwhile, so that two plans do not set a function's limit at once. */
+static tt_status module_find(tt__module **out, tt__kernel *kernel, tt__modules *all, const module_key *key,
+                             const tt__driver *cu, const tt__launch *launch) {
+    pthread_mutex_lock(&all->lock);
+    const tt_status status = find_loaded(out, kernel, all, key, cu, launch);
     pthread_mutex_unlock(&all->lock);
     return status;
+}
+
+static bool is_being_compiled(const tt__modules *all, const module_key *key) {
+    const module_maker *m = all->makers;
+    while (m && (m->key->cc != key->cc || m->key->elem_size != key->elem_size ||
+                 strcmp(m->key->t->hash, key->t->hash) != 0 || strcmp(m->key->build, key->build) != 0))
+        m = m->next;
+    return m;
+}
+
+/* Until compile_end nobody else compiles this code. Whoever holds it takes no other lock but that of the
+ * modules. */
+static void compile_begin(tt__modules *all, module_maker *me) {
+    pthread_mutex_lock(&all->lock);
+    while (is_being_compiled(all, me->key))
+        pthread_cond_wait(&all->made, &all->lock);
+    me->next = all->makers;
+    all->makers = me;
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void compile_end(tt__modules *all, const module_maker *me) {
+    pthread_mutex_lock(&all->lock);
+    module_maker **at = &all->makers;
+    while (*at != me)
+        at = &(*at)->next;
+    *at = me->next;
+    pthread_cond_broadcast(&all->made);
+    pthread_mutex_unlock(&all->lock);
 }
 
 static char *name_of(const module_key *key) {
@@ -185,10 +231,10 @@ static char *name_of(const module_key *key) {
     return name;
 }
 
-/* Takes loaded code over, for one user. With `key` NULL it is never found, because its user changes it. On
- * failure it is unloaded. */
+/* Takes loaded code over, for one user, and unloads it if another thread has added the same meanwhile. With
+ * `key` NULL it is never found, because its user changes it. On failure it is unloaded. */
 static tt_status module_add(tt__module **out, tt__modules *all, const module_key *key, const tt__driver *cu,
-                            tt__kernel *loaded) {
+                            const tt__launch *launch, tt__kernel *loaded) {
     tt__module *m = *out = calloc(1, sizeof *m);
     char *name = m && key ? name_of(key) : NULL;
     if (!m || (key && !name)) {
@@ -203,13 +249,23 @@ static tt_status module_add(tt__module **out, tt__modules *all, const module_key
         m->elem_size = key->elem_size;
         m->hash = hash_of(key);
     }
+    tt__module *there = NULL;
+    tt_status status = TT_OK;
     pthread_mutex_lock(&all->lock);
-    tt__module **chain = chain_of(all, m->hash);
-    m->next = *chain;
-    *chain = m;
-    all->n++;
+    if (key)
+        status = find_loaded(&there, loaded, all, key, cu, launch);
+    if (status == TT_OK && !there) {
+        tt__module **chain = chain_of(all, m->hash);
+        m->next = *chain;
+        *chain = m;
+        all->n++;
+    }
     pthread_mutex_unlock(&all->lock);
-    return TT_OK;
+    if (status != TT_OK || there) {
+        free_module(m);
+        *out = there;
+    }
+    return status;
 }
 
 /* ---- Making a plan ---------------------------------------------------------------------------------------
@@ -268,32 +324,34 @@ static bool is_for_once(const tt_choice *choice, const making *m) {
 
 /* The plan works even if the store cannot be written (read-only, full). The next process must compile
  * again. */
-static tt_status keep_cubin(tt_ctx *ctx, const tt_choice *choice, const making *m, const char *options,
-                            int n) {
-    const tt__candidate *c = &m->candidate;
+static tt_status keep_cubin(tt_ctx *ctx, const tt_choice *choice, const making *m) {
+    const tt__configuration *c = &m->candidate.configuration;
     char key[TT__HASH_SIZE];
+    tt__str options = {0};
+    int n;
     if (ctx->read_only || is_for_once(choice, m))
         return TT_OK;
-    tt__cubin_key(key, c->configuration.t->source, options, n, m->gpu.cc, tt__nvrtc_version());
-    pthread_mutex_lock(&ctx->lock);
-    tt_status status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
-    if (status == TT_OK)
-        status = tt__store_cubin_link(ctx->store, c->configuration.t->hash, m->key.build, m->key.elem_size,
-                                      m->key.cc, key);
-    pthread_mutex_unlock(&ctx->lock);
+    tt_status status = tt__config_options(&options, &n, c, m->problem);
+    if (status == TT_OK) {
+        tt__cubin_key(key, c->t->source, options.text, n, m->gpu.cc, tt__nvrtc_version());
+        pthread_mutex_lock(&ctx->lock);
+        status = tt__store_cubin_put(ctx->store, key, m->cubin.text, m->cubin.len);
+        if (status == TT_OK)
+            status =
+                tt__store_cubin_link(ctx->store, c->t->hash, m->key.build, m->key.elem_size, m->key.cc, key);
+        pthread_mutex_unlock(&ctx->lock);
+    }
+    tt__str_free(&options);
     return status == TT_E_DB ? TT_OK : status;
 }
 
-static tt_status compile_cubin(tt_ctx *ctx, const tt_choice *choice, making *m) {
-    const tt__candidate *c = &m->candidate;
+static tt_status compile_cubin(making *m) {
+    const tt__configuration *c = &m->candidate.configuration;
     tt__str options = {0};
     int n;
-    tt_status status;
-    TT_GOTO(tt__config_options(&options, &n, &c->configuration, m->problem));
-    TT_GOTO(tt__nvrtc_compile(&m->cubin, c->configuration.t->path, c->configuration.t->source, options.text,
-                              n, m->gpu.cc));
-    TT_GOTO(keep_cubin(ctx, choice, m, options.text, n));
-out:
+    tt_status status = tt__config_options(&options, &n, c, m->problem);
+    if (status == TT_OK)
+        status = tt__nvrtc_compile(&m->cubin, c->t->path, c->t->source, options.text, n, m->gpu.cc);
     tt__str_free(&options);
     if (status != TT_OK && m->refused[0])
         tt__fail_prefix(status, "the stored cubin cannot be used (%s), and compiling failed", m->refused);
@@ -304,7 +362,8 @@ static tt_status load(tt_plan *plan, tt_ctx *ctx, const making *m) {
     tt__kernel loaded;
     TT_TRY(
         tt__kernel_load(&loaded, plan->cu, m->cubin.text, m->cubin.len, &m->key.t->symbols, &plan->launch));
-    TT_TRY(module_add(&plan->module, ctx->modules, plan->n_constants ? NULL : &m->key, plan->cu, &loaded));
+    TT_TRY(module_add(&plan->module, ctx->modules, plan->n_constants ? NULL : &m->key, plan->cu,
+                      &plan->launch, &loaded));
     plan->kernel = loaded;
     return TT_OK;
 }
@@ -350,7 +409,7 @@ static tt_status load_ahead(tt_ctx *ctx, const tt__driver *cu, const tt__shipped
     if (!module) {
         TT_GOTO(tt__shipped_unpack(&cubin, s));
         TT_GOTO(tt__kernel_load(&kernel, cu, cubin.text, cubin.len, &t->symbols, &launch));
-        TT_GOTO(module_add(&module, ctx->modules, &key, cu, &kernel));
+        TT_GOTO(module_add(&module, ctx->modules, &key, cu, &launch, &kernel));
         tt__module_pin(module);
     }
     module_release(module);
@@ -463,6 +522,25 @@ static tt_status choose_any_size(tt_plan *plan, tt_ctx *ctx, making *m) {
     return find_code(plan, ctx, m);
 }
 
+/* Others that need the same code wait for it. The store is written when nobody does: its lock may be held by
+ * one that waits. */
+static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
+    module_maker me = {&m->key, NULL};
+    const bool shared = !plan->n_constants;
+    tt_status status = TT_OK;
+    if (shared) {
+        compile_begin(ctx->modules, &me);
+        status = module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch);
+    }
+    if (status == TT_OK && !plan->module)
+        status = compile_cubin(m);
+    if (status == TT_OK && !plan->module)
+        status = load(plan, ctx, m);
+    if (shared)
+        compile_end(ctx->modules, &me);
+    return status == TT_OK && m->cubin.len ? keep_cubin(ctx, &plan->choice, m) : status;
+}
+
 /* Found or new. Constants are data in the code, so a plan with constants shares none. Relaxed mode: the
  * driver's allocations while loading must not disturb a capture in any thread. */
 static tt_status get_code(tt_plan *plan, tt_ctx *ctx, making *m) {
@@ -473,9 +551,7 @@ static tt_status get_code(tt_plan *plan, tt_ctx *ctx, making *m) {
     if (status == TT_OK && !plan->module && !ctx->locked && is_untuned(&plan->choice, m))
         status = choose_any_size(plan, ctx, m);
     if (status == TT_OK && !plan->module)
-        status = compile_cubin(ctx, &plan->choice, m);
-    if (status == TT_OK && !plan->module)
-        status = load(plan, ctx, m);
+        status = compile_and_load(plan, ctx, m);
     plan->cu->cuThreadExchangeStreamCaptureMode(&mode);
     return status;
 }
@@ -575,8 +651,10 @@ tt_status tt__plan_code_make(tt__plan_code *out, tt_ctx *ctx, const tt__template
     TT_GOTO(find_stored(ctx, &m, false));
     if (!m.cubin.len)
         TT_GOTO(find_stored(ctx, &m, true));
-    if (!m.cubin.len)
-        TT_GOTO(compile_cubin(ctx, &out->choice, &m));
+    if (!m.cubin.len) {
+        TT_GOTO(compile_cubin(&m));
+        TT_GOTO(keep_cubin(ctx, &out->choice, &m));
+    }
     TT_GOTO(compile_ptx(out, &m));
     out->candidate = m.candidate;
 out:
