@@ -205,9 +205,8 @@ static void test_threads_while_plans_are_given_up(void **state) {
     }
 }
 
-/* ---- What is held -------------------------------------------------------------------------------------- */
+/* ---- Compiling ----------------------------------------------------------------------------------------- */
 
-/* A captured launch and a plan of the caller work after all cached plans have been given up. */
 static atomic_int compiled;
 
 static void *ask_for_a_compile(void *arg) {
@@ -253,6 +252,76 @@ static void test_another_shape_does_not_wait_for_a_compile(void **state) {
     tt_close(&shared);
 }
 
+/* Threads that ask for other shapes at once. The kernel is the same. */
+static void *ask_for_the_same_code(void *arg) {
+    CUdeviceptr from, to;
+    const tt_problem p = {
+        .size = sizeof p, .rows = ROWS + (int)(uintptr_t)arg, .cols = COLS, .elem_size = 16};
+    const bool ok =
+        cu->cuCtxSetCurrent(primary) == CUDA_SUCCESS && cu->cuMemAlloc(&from, BYTES) == CUDA_SUCCESS &&
+        cu->cuMemAlloc(&to, BYTES) == CUDA_SUCCESS && tt_transpose(shared, &p, to, from, NULL) == TT_OK &&
+        cu->cuMemFree(from) == CUDA_SUCCESS && cu->cuMemFree(to) == CUDA_SUCCESS;
+    return ok ? &primary : NULL;
+}
+
+static void test_threads_compile_once(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    if (!device_is_host())
+        skip(); /* may have it all */
+    shared = open_ctx(0, ":memory:");
+    const long before = device_objects();
+    setenv("HOSTCUDA_FAULTS", ":compile_slow=200", 1);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_for_the_same_code, (void *)i), 0);
+    device_join(threads, THREADS);
+    unsetenv("HOSTCUDA_FAULTS");
+    assert_int_equal(device_objects(), before + 1);
+    tt_close(&shared);
+}
+
+static int ask_once_and_stop(void *user) {
+    void **answer = user;
+    if (!*answer)
+        *answer = ask_for_the_same_code(NULL);
+    return 1;
+}
+
+/* tt_tune holds the locks of a store in memory, and its call-back asks for what another thread compiles. */
+static void test_a_call_back_asks_for_what_is_being_compiled(void **state) {
+    (void)state;
+    pthread_t thread;
+    void *answer = NULL;
+    tt_report *report = NULL;
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    const tt_problem p = shape(34);
+    bool starts = false;
+    if (!device_is_host())
+        skip(); /* may have it all */
+    opts.should_stop = ask_once_and_stop;
+    opts.user = &answer;
+    shared = open_ctx(0, ":memory:");
+    setenv("HOSTCUDA_FAULTS", ":compile_slow=300", 1);
+    assert_int_equal(pthread_create(&thread, NULL, ask_for_the_same_code, NULL), 0);
+    while (!starts) {
+        usleep(1000);
+        pthread_mutex_lock(&shared->making);
+        starts = shared->makers;
+        pthread_mutex_unlock(&shared->making);
+    }
+    alarm(60); /* it waited for ever */
+    tt_tune(&report, shared, &p, 1, &opts);
+    alarm(0);
+    assert_ptr_equal(answer, &primary);
+    device_join(&thread, 1);
+    unsetenv("HOSTCUDA_FAULTS");
+    tt_report_free(&report);
+    tt_close(&shared);
+}
+
+/* ---- What is held -------------------------------------------------------------------------------------- */
+
+/* A captured launch and a plan of the caller work after all cached plans have been given up. */
 static void test_graphs_and_plans_are_not_affected(void **state) {
     (void)state;
     device_graphs graphs;
@@ -356,6 +425,8 @@ int main(void) {
         cmocka_unit_test(test_any_number_of_permutations),
         cmocka_unit_test(test_threads_while_plans_are_given_up),
         cmocka_unit_test(test_another_shape_does_not_wait_for_a_compile),
+        cmocka_unit_test(test_threads_compile_once),
+        cmocka_unit_test(test_a_call_back_asks_for_what_is_being_compiled),
         cmocka_unit_test(test_graphs_and_plans_are_not_affected),
         cmocka_unit_test(test_code_is_shared),
         cmocka_unit_test(test_memory_is_short),
