@@ -44,6 +44,19 @@ assert float(known[3]) <= float(left[3]) < float(left[5]), (left, known)
 cases = json.loads(run("rules", RANDOM, "--op", "transpose", "--json").stdout)["problems"]
 worst = max(case["time_us"] / case["best_us"] for case in cases)
 assert len(cases) == 10 and f"{100 * (worst - 1):.1f}" == left[4], (cases, left)
+
+# Where the default is the fastest there is no rule, and what is left out of the table is left out of JSON.
+sound = json.loads(pathlib.Path(H200).read_text(encoding="utf-8"))
+sizes = [problem.get("bytes") for problem in sound["metadata"]["problems"]]
+default = {case.get("bytes"): case["default_us"] for case in json.loads(run("rules", H200, "--json").stdout)["problems"]}
+for trial in sound["results"]:
+    size, times = sizes[trial["problem"]], [one for one in trial["measurements"] if one["name"] == "time"]
+    if size and abs(times[0]["value"] * 1000 - default[size]) > 1e-6:
+        times[0]["value"] *= 2
+        trial["times"]["runtimes"] = [2 * ms for ms in trial["times"]["runtimes"]]
+pathlib.Path("default.json").write_text(json.dumps(sound), encoding="utf-8")
+assert "copy" not in run("rules", "default.json").stdout
+assert {case["op"] for case in json.loads(run("rules", "default.json", "--json").stdout)["problems"]} == {"transpose", "transpose_ladder"}
 few = row.search(run("rules", RANDOM, "--op", "transpose", "--configs", 2, "--folds", 3, "--output", "two.rules").stdout)
 assert few[1] == "2" and open("two.rules").read().count("\nconfig ") == 2, few
 

@@ -94,7 +94,7 @@ static void add_case(void *user, const tt__rule_case *c) {
 static tt_status make(making *m, size_t at, tt__tuning_rule **rule, tt__rule_score *score) {
     const int most = m->args->configs ? (int)m->args->configs : TT__RULE_CONFIGS_MAX;
     TT_TRY(tt__evidence_rule(rule, m->evidence, at, most));
-    return tt__evidence_judge(score, m->evidence, at, most, (size_t)m->args->folds);
+    return *rule ? tt__evidence_judge(score, m->evidence, at, most, (size_t)m->args->folds) : TT_OK;
 }
 
 static tt_status take_shipped(making *m, size_t at, tt__tuning_rule **rule, tt__rule_score *score) {
