@@ -78,6 +78,9 @@ assert "on it; what cost most was on hostcuda" in run("list", "--collected", "as
 left = run("--collected", "asked.jsonl", "--quiet").stdout
 assert left == "asked.jsonl has nothing left to tune on hostcuda but what cannot be tuned: 5 problems.\n", left
 assert json.loads(run("--collected", "asked.jsonl", "--quiet", "--json").stdout)["results"] == []
+write(HEADER, *(line("rows=99,cols=9", 900, gpu=gpu) for gpu in ("NVIDIA H200", "NVIDIA H200 NVL", "NVIDIA H200 MIG 1g.18gb")))
+for part, gpus in ("nvidia h200", 1), ("h200", 3), ("nvl", 1), ("1g", 1):
+    assert len(json.loads(run("list", "--collected", "asked.jsonl", "--gpu", part, "--json").stdout)["collected"]) == gpus, part
 
 # What cannot be tuned is not counted when the rest is weighed. What a budget does not reach has no row.
 write(HEADER, line("n=5500", 100000, "gone", "gone.cu"), line("rows=72,cols=96", 1), line("rows=73,cols=96", 1))

@@ -349,17 +349,26 @@ static tt_status print_json(const tt__asked_list *l, double all_us) {
     return tt__cli_print_json(&j);
 }
 
+/* Of the GPUs whose names match best. */
 static tt_status keep_gpu(tt__asked_list *l, const tt__cli_args *args) {
     const char *there = l->n ? l->items[0].is->gpu : NULL;
+    tt__gpu_match best = TT__GPU_TEXT_PART;
     size_t n = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (strcasestr(l->items[i].is->gpu, args->gpu))
-            l->items[n++] = l->items[i];
+    for (size_t i = 0; i < l->n; i++) {
+        tt__gpu gpu = {0};
+        tt__gpu_set_text(&gpu, l->items[i].is->gpu);
+        const tt__gpu_match match = tt__gpu_matches(&gpu, args->gpu);
+        if (match < best)
+            continue;
+        n = match > best ? 0 : n;
+        best = match;
+        l->items[n++] = l->items[i];
+    }
     l->n = n;
-    return n || !there
-               ? TT_OK
-               : tt__fail(TT_E_INVALID, "GPU \"%s\": nothing in %s was launched on it; what cost most was on %s",
-                          args->gpu, args->collected, there);
+    return n || !there ? TT_OK
+                       : tt__fail(TT_E_INVALID,
+                                  "GPU \"%s\": nothing in %s was launched on it; what cost most was on %s",
+                                  args->gpu, args->collected, there);
 }
 
 int tt__asked_print(const tt__cli_args *args) {
