@@ -1,272 +1,21 @@
 /*
- * Makes plans, which have everything that a launch needs, and shares loaded code among them.
+ * Makes plans, which have everything that a launch needs.
  */
 #include "dispatch/plan.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "code/nvrtc.h"
 #include "dispatch/first_use.h"
 #include "dispatch/ladder.h"
+#include "dispatch/modules.h"
 #include "dispatch/snapshot.h"
 #include "dispatch/store_layers.h"
 #include "kernel/load/builtin.h"
 #include "kernel/space/config.h"
 #include "kernel/space/workload.h"
-
-/* ---- Loaded code -----------------------------------------------------------------------------------------
- */
-
-/* A list of loaded libraries with the number of their users. Plans whose machine code is the same share one,
- * so the number of libraries does not grow with the number of shapes. The list outlives the context, because
- * plans of the caller do. A lock guards all of it: modules are found when plans are made, and never at a
- * launch. */
-enum { CHAINS = 256, FAMILIES_MAX = 32 };
-
-/* What machine code depends on. */
-typedef struct module_key {
-    const tt__template *t;
-    int cc, elem_size;
-    char build[TT__BUILD_MAX];
-} module_key;
-
-/* Kernels of which a new shape may get any. */
-typedef struct module_family {
-    int cc, elem_size;
-    char op[TT__NAME_MAX];
-} module_family;
-
-/* Code that a thread compiles, which others that need the same wait for. */
-typedef struct module_maker {
-    const module_key *key;
-    struct module_maker *next;
-} module_maker;
-
-struct tt__modules {
-    pid_t process; /* its children of fork only forget modules */
-    pthread_mutex_t lock;
-    pthread_cond_t made;
-    module_maker *makers;
-    size_t n; /* modules, and the context */
-    size_t n_ahead;
-    module_family ahead[FAMILIES_MAX]; /* of which all shipped kernels are loaded */
-    tt__module *chains[CHAINS];
-};
-
-struct tt__module {
-    tt__modules *home;
-    tt__module *next;
-    const tt__driver *cu;
-    size_t users;
-    bool pinned;
-    int cc, elem_size;
-    uint64_t hash;
-    char *name; /* the template's hash and the build; NULL: not shared */
-    tt__kernel kernel;
-};
-
-tt_status tt__modules_open(tt__modules **out) {
-    *out = calloc(1, sizeof **out);
-    if (!*out)
-        return tt__fail_memory(sizeof **out);
-    (*out)->process = getpid();
-    pthread_mutex_init(&(*out)->lock, NULL);
-    pthread_cond_init(&(*out)->made, NULL);
-    (*out)->n = 1;
-    return TT_OK;
-}
-
-static uint64_t mix_text(uint64_t h, const char *text) {
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3;
-    return h;
-}
-
-static uint64_t hash_of(const module_key *key) {
-    const uint64_t h = mix_text(mix_text(0xcbf29ce484222325, key->t->hash), key->build);
-    return (h ^ (uint64_t)key->cc << 8 ^ (uint64_t)key->elem_size) * 0x9e3779b97f4a7c15;
-}
-
-static bool is_same(const tt__module *m, const module_key *key, uint64_t hash) {
-    const size_t n = strlen(key->t->hash);
-    return m->name && m->hash == hash && m->cc == key->cc && m->elem_size == key->elem_size &&
-           strncmp(m->name, key->t->hash, n) == 0 && strcmp(m->name + n, key->build) == 0;
-}
-
-static tt__module **chain_of(tt__modules *all, uint64_t hash) {
-    return &all->chains[(hash >> 32) % CHAINS];
-}
-
-static void free_module(tt__module *m) {
-    tt__kernel_unload(&m->kernel, m->cu);
-    free(m->name);
-    free(m);
-}
-
-/* Call under the lock, which it releases. The last one frees the list. */
-static void leave_modules(tt__modules *all, size_t n_gone) {
-    all->n -= n_gone;
-    const bool last = all->n == 0;
-    pthread_mutex_unlock(&all->lock);
-    if (!last)
-        return;
-    pthread_mutex_destroy(&all->lock);
-    pthread_cond_destroy(&all->made);
-    free(all);
-}
-
-/* Call under the lock. A module that nobody uses leaves the list. */
-static tt__module *drop_module(tt__module *m) {
-    if (--m->users)
-        return NULL;
-    tt__module **at = chain_of(m->home, m->hash);
-    while (*at != m)
-        at = &(*at)->next;
-    *at = m->next;
-    return m;
-}
-
-/* The last user unloads it. From any thread, also after tt__modules_close. */
-static void module_release(tt__module *m) {
-    if (!m || m->home->process != getpid())
-        return;
-    tt__modules *home = m->home;
-    pthread_mutex_lock(&home->lock);
-    tt__module *gone = drop_module(m);
-    leave_modules(home, gone ? 1 : 0);
-    if (gone)
-        free_module(gone);
-}
-
-void tt__module_pin(tt__module *m) {
-    pthread_mutex_lock(&m->home->lock);
-    m->users += !m->pinned;
-    m->pinned = true;
-    pthread_mutex_unlock(&m->home->lock);
-}
-
-void tt__modules_close(tt__modules *all) {
-    size_t n_gone = 1;
-    if (!all)
-        return;
-    pthread_mutex_lock(&all->lock);
-    for (size_t i = 0; i < CHAINS; i++)
-        for (tt__module *m = all->chains[i], *next; m; m = next) {
-            next = m->next;
-            tt__module *gone = m->pinned ? drop_module(m) : NULL;
-            m->pinned = false;
-            if (!gone)
-                continue;
-            free_module(gone);
-            n_gone++;
-        }
-    leave_modules(all, n_gone);
-}
-
-/* Call under the lock. */
-static tt_status find_loaded(tt__module **out, tt__kernel *kernel, tt__modules *all, const module_key *key,
-                             const tt__driver *cu, const tt__launch *launch) {
-    const uint64_t hash = hash_of(key);
-    tt_status status = TT_OK;
-    tt__module *m = *chain_of(all, hash);
-    while (m && !is_same(m, key, hash))
-        m = m->next;
-    if (m)
-        status = tt__kernel_share(kernel, &m->kernel, cu, &key->t->symbols, launch);
-    *out = status == TT_OK ? m : NULL;
-    if (*out)
-        m->users++;
-    return status;
-}
-
-/* The code for one more user, in the current CUDA context and for this launch. *out is NULL if it is not
- * loaded. The lock is held meanwhile, so that two plans do not set a function's limit at once. */
-static tt_status module_find(tt__module **out, tt__kernel *kernel, tt__modules *all, const module_key *key,
-                             const tt__driver *cu, const tt__launch *launch) {
-    pthread_mutex_lock(&all->lock);
-    const tt_status status = find_loaded(out, kernel, all, key, cu, launch);
-    pthread_mutex_unlock(&all->lock);
-    return status;
-}
-
-static bool is_being_compiled(const tt__modules *all, const module_key *key) {
-    const module_maker *m = all->makers;
-    while (m && (m->key->cc != key->cc || m->key->elem_size != key->elem_size ||
-                 strcmp(m->key->t->hash, key->t->hash) != 0 || strcmp(m->key->build, key->build) != 0))
-        m = m->next;
-    return m;
-}
-
-/* Until compile_end nobody else compiles this code. Whoever holds it takes no other lock but that of the
- * modules. */
-static void compile_begin(tt__modules *all, module_maker *me) {
-    pthread_mutex_lock(&all->lock);
-    while (is_being_compiled(all, me->key))
-        pthread_cond_wait(&all->made, &all->lock);
-    me->next = all->makers;
-    all->makers = me;
-    pthread_mutex_unlock(&all->lock);
-}
-
-static void compile_end(tt__modules *all, const module_maker *me) {
-    pthread_mutex_lock(&all->lock);
-    module_maker **at = &all->makers;
-    while (*at != me)
-        at = &(*at)->next;
-    *at = me->next;
-    pthread_cond_broadcast(&all->made);
-    pthread_mutex_unlock(&all->lock);
-}
-
-static char *name_of(const module_key *key) {
-    const size_t n = strlen(key->t->hash), n_build = strlen(key->build);
-    char *name = malloc(n + n_build + 1);
-    if (!name)
-        return NULL;
-    memcpy(name, key->t->hash, n);
-    memcpy(name + n, key->build, n_build + 1);
-    return name;
-}
-
-/* Takes loaded code over, for one user, and unloads it if another thread has added the same meanwhile. With
- * `key` NULL it is never found, because its user changes it. On failure it is unloaded. */
-static tt_status module_add(tt__module **out, tt__modules *all, const module_key *key, const tt__driver *cu,
-                            const tt__launch *launch, tt__kernel *loaded) {
-    tt__module *m = *out = calloc(1, sizeof *m);
-    char *name = m && key ? name_of(key) : NULL;
-    if (!m || (key && !name)) {
-        free(m);
-        *out = NULL;
-        tt__kernel_unload(loaded, cu);
-        return tt__fail_memory(sizeof *m + TT__BUILD_MAX);
-    }
-    *m = (tt__module){.home = all, .cu = cu, .users = 1, .name = name, .kernel = *loaded};
-    if (key) {
-        m->cc = key->cc;
-        m->elem_size = key->elem_size;
-        m->hash = hash_of(key);
-    }
-    tt__module *there = NULL;
-    tt_status status = TT_OK;
-    pthread_mutex_lock(&all->lock);
-    if (key)
-        status = find_loaded(&there, loaded, all, key, cu, launch);
-    if (status == TT_OK && !there) {
-        tt__module **chain = chain_of(all, m->hash);
-        m->next = *chain;
-        *chain = m;
-        all->n++;
-    }
-    pthread_mutex_unlock(&all->lock);
-    if (status != TT_OK || there) {
-        free_module(m);
-        *out = there;
-    }
-    return status;
-}
 
 /* ---- Making a plan ---------------------------------------------------------------------------------------
  */
@@ -279,7 +28,7 @@ typedef struct making {
     tt__problem *permutation;     /* or NULL; owned */
     tt__gpu gpu;
     tt__candidate candidate;
-    module_key key;
+    tt__module_key key;
     tt__str cubin;     /* empty: not in the store */
     char refused[256]; /* why the stored cubin cannot be used, or "" */
 } making;
@@ -294,7 +43,7 @@ static tt_status refuse_stored(making *m, tt_status why, tt_status forgivable) {
 }
 
 static void make_key(making *m) {
-    m->key = (module_key){
+    m->key = (tt__module_key){
         .t = m->candidate.configuration.t, .cc = m->gpu.cc, .elem_size = tt__problem_elem_size(m->problem)};
     tt__config_build(m->key.build, &m->candidate.configuration, m->problem);
 }
@@ -362,8 +111,8 @@ static tt_status load(tt_plan *plan, tt_ctx *ctx, const making *m) {
     tt__kernel loaded;
     TT_TRY(
         tt__kernel_load(&loaded, plan->cu, m->cubin.text, m->cubin.len, &m->key.t->symbols, &plan->launch));
-    TT_TRY(module_add(&plan->module, ctx->modules, plan->n_constants ? NULL : &m->key, plan->cu,
-                      &plan->launch, &loaded));
+    TT_TRY(tt__module_add(&plan->module, ctx->modules, plan->n_constants ? NULL : &m->key, plan->cu,
+                          &plan->launch, &loaded));
     plan->kernel = loaded;
     return TT_OK;
 }
@@ -382,37 +131,23 @@ static tt_status find_stored(tt_ctx *ctx, making *m, bool in_library) {
     return status;
 }
 
-/* Is it the first time that the family is asked for? */
-static bool is_first_of_family(tt__modules *all, const module_family *f) {
-    size_t i = 0;
-    pthread_mutex_lock(&all->lock);
-    while (i < all->n_ahead && (all->ahead[i].cc != f->cc || all->ahead[i].elem_size != f->elem_size ||
-                                strcmp(all->ahead[i].op, f->op) != 0))
-        i++;
-    const bool first = i == all->n_ahead && i < FAMILIES_MAX;
-    if (first)
-        all->ahead[all->n_ahead++] = *f;
-    pthread_mutex_unlock(&all->lock);
-    return first;
-}
-
 static tt_status load_ahead(tt_ctx *ctx, const tt__driver *cu, const tt__shipped_cubin *s,
                             const tt__template *t) {
     const tt__launch launch = {.n_passes = t->n_passes};
-    module_key key = {.t = t, .cc = s->cc, .elem_size = s->elem_size};
+    tt__module_key key = {.t = t, .cc = s->cc, .elem_size = s->elem_size};
     tt__module *module = NULL;
     tt__kernel kernel;
     tt__str cubin = {0};
     tt_status status;
     tt__copy(key.build, sizeof key.build, s->build);
-    TT_GOTO(module_find(&module, &kernel, ctx->modules, &key, cu, &launch));
+    TT_GOTO(tt__module_find(&module, &kernel, ctx->modules, &key, cu, &launch));
     if (!module) {
         TT_GOTO(tt__shipped_unpack(&cubin, s));
         TT_GOTO(tt__kernel_load(&kernel, cu, cubin.text, cubin.len, &t->symbols, &launch));
-        TT_GOTO(module_add(&module, ctx->modules, &key, cu, &launch, &kernel));
+        TT_GOTO(tt__module_add(&module, ctx->modules, &key, cu, &launch, &kernel));
         tt__module_pin(module);
     }
-    module_release(module);
+    tt__module_release(module);
 out:
     tt__str_free(&cubin);
     return status;
@@ -422,9 +157,9 @@ out:
  * the first new shape waits for all of them at once. What cannot be loaded now is loaded when it is needed.
  */
 static void load_family(tt_ctx *ctx, const tt__driver *cu, const making *m) {
-    module_family f = {.cc = m->key.cc, .elem_size = m->key.elem_size};
+    tt__module_family f = {.cc = m->key.cc, .elem_size = m->key.elem_size};
     tt__copy(f.op, sizeof f.op, m->candidate.configuration.t->op);
-    if (!is_first_of_family(ctx->modules, &f))
+    if (!tt__modules_is_first(ctx->modules, &f))
         return;
     for (size_t i = 0; i < tt__n_shipped_cubins; i++) {
         const tt__shipped_cubin *s = &tt__shipped_cubins[i];
@@ -501,7 +236,7 @@ static tt_status load_stored(tt_plan *plan, tt_ctx *ctx, making *m) {
 /* The code that another plan has loaded, or stored code. */
 static tt_status find_code(tt_plan *plan, tt_ctx *ctx, making *m) {
     if (!plan->n_constants)
-        TT_TRY(module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch));
+        TT_TRY(tt__module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch));
     return plan->module ? TT_OK : load_stored(plan, ctx, m);
 }
 
@@ -525,19 +260,20 @@ static tt_status choose_any_size(tt_plan *plan, tt_ctx *ctx, making *m) {
 /* Others that need the same code wait for it. The store is written when nobody does: its lock may be held by
  * one that waits. */
 static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
-    module_maker me = {&m->key, NULL};
+    tt__module_maker me = {&m->key, NULL};
     const bool shared = !plan->n_constants;
     tt_status status = TT_OK;
     if (shared) {
-        compile_begin(ctx->modules, &me);
-        status = module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch);
+        tt__module_compile_begin(ctx->modules, &me);
+        status =
+            tt__module_find(&plan->module, &plan->kernel, ctx->modules, &m->key, plan->cu, &plan->launch);
     }
     if (status == TT_OK && !plan->module)
         status = compile_cubin(m);
     if (status == TT_OK && !plan->module)
         status = load(plan, ctx, m);
     if (shared)
-        compile_end(ctx->modules, &me);
+        tt__module_compile_end(ctx->modules, &me);
     return status == TT_OK && m->cubin.len ? keep_cubin(ctx, &plan->choice, m) : status;
 }
 
@@ -618,7 +354,7 @@ out:
 
 void tt__plan_free(tt_plan *plan) {
     tt__tally_release(plan->tally);
-    module_release(plan->module);
+    tt__module_release(plan->module);
     free(plan->parameters);
     free(plan);
 }

@@ -6,18 +6,8 @@
 
 #include "dispatch/collect.h"
 #include "dispatch/context.h"
-#include "gpu/kernel.h"
+#include "dispatch/modules.h"
 #include "kernel/space/config.h"
-
-/* The loaded code of plans. */
-typedef struct tt__modules tt__modules; /* of a context; lives until its last module is gone, too */
-typedef struct tt__module tt__module;
-
-tt_status tt__modules_open(tt__modules **out);
-/* Unloads what is pinned. What plans still use stays until they are freed. */
-void tt__modules_close(tt__modules *all);
-/* Keeps it loaded until tt__modules_close. */
-void tt__module_pin(tt__module *module);
 
 /* An argument of a launch, in the order of the operation's declarations. */
 typedef struct tt__parameter {
