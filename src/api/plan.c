@@ -321,7 +321,7 @@ static tt_status use_plan(tt_ctx *ctx, const tt__plan_key *asked, const tt__plan
     if (!has_plan(ctx, full))
         tt__first_use(ctx, &ctx->templates, p);
     pthread_mutex_lock(&ctx->making);
-    while (is_being_made(ctx, full))
+    while (is_being_made(ctx, full) || ctx->tune_waits)
         pthread_cond_wait(&ctx->made, &ctx->making);
     *out = tt__plan_cache_enter_any(&ctx->plans, asked, full, inside);
     if (!*out)

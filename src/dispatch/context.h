@@ -24,11 +24,12 @@ typedef tt_status (*tt__tune_fn)(tt_ctx *ctx, const tt__template_set *templates,
 /* Locks are taken in the order `tuning`, `making`, `lock`. */
 struct tt_ctx {
     tt__store *store;
-    tt__store *system;      /* read-only; NULL: none */
-    pthread_mutex_t lock;   /* protects the stores; a look-up of a new problem does not need them */
-    pthread_mutex_t making; /* protects what writes to the plan cache, and the next two */
-    pthread_cond_t made;    /* a plan has been made, or could not be */
+    tt__store *system;             /* read-only; NULL: none */
+    pthread_mutex_t lock;          /* protects the stores; a look-up of a new problem does not need them */
+    pthread_mutex_t making;        /* protects what writes to the plan cache, and the next three */
+    pthread_cond_t made;           /* a plan has been made, or could not be */
     struct tt__plan_maker *makers; /* api/plan.c's: threads that make a plan for the cache */
+    bool tune_waits;               /* until there are none: no more may begin */
     /* held while a problem is tuned on first use, one at a time; nothing else waits for it */
     pthread_mutex_t tuning;
     tt__template_set templates; /* immutable */

@@ -16,7 +16,8 @@ struct tt__modules {
     pthread_mutex_t lock;
     pthread_cond_t made;
     tt__module_maker *makers;
-    size_t n; /* modules, and the context */
+    uint64_t n_begun; /* makers so far */
+    size_t n;         /* modules, and the context */
     size_t n_ahead;
     tt__module_family ahead[FAMILIES_MAX]; /* of which all shipped kernels are loaded */
     tt__module *chains[CHAINS];
@@ -156,9 +157,10 @@ tt_status tt__module_find(tt__module **out, tt__kernel *kernel, tt__modules *all
     return status;
 }
 
-static bool is_being_compiled(const tt__modules *all, const tt__module_key *key) {
+/* By one that began before `end`. */
+static bool is_being_compiled(const tt__modules *all, const tt__module_key *key, uint64_t end) {
     const tt__module_maker *m = all->makers;
-    while (m && (m->key->cc != key->cc || m->key->elem_size != key->elem_size ||
+    while (m && (m->number >= end || m->key->cc != key->cc || m->key->elem_size != key->elem_size ||
                  strcmp(m->key->t->hash, key->t->hash) != 0 || strcmp(m->key->build, key->build) != 0))
         m = m->next;
     return m;
@@ -166,8 +168,10 @@ static bool is_being_compiled(const tt__modules *all, const tt__module_key *key)
 
 void tt__module_compile_begin(tt__modules *all, tt__module_maker *me) {
     pthread_mutex_lock(&all->lock);
-    while (is_being_compiled(all, me->key))
+    const uint64_t end = all->n_begun;
+    while (is_being_compiled(all, me->key, end))
         pthread_cond_wait(&all->made, &all->lock);
+    me->number = all->n_begun++;
     me->next = all->makers;
     all->makers = me;
     pthread_mutex_unlock(&all->lock);

@@ -41,11 +41,12 @@ void tt__module_pin(tt__module *m);
 /* A thread that compiles. */
 typedef struct tt__module_maker {
     const tt__module_key *key;
+    uint64_t number;
     struct tt__module_maker *next;
 } tt__module_maker;
 
-/* Until tt__module_compile_end nobody else compiles this code: those who want to, wait. Meanwhile the thread
- * takes no lock that one of them may hold. */
+/* Until tt__module_compile_end those who want to compile this code, too, wait. If it fails, all of them try
+ * at once. Meanwhile the thread takes no lock that one of them may hold. */
 void tt__module_compile_begin(tt__modules *all, tt__module_maker *me);
 void tt__module_compile_end(tt__modules *all, const tt__module_maker *me);
 

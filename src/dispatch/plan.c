@@ -260,7 +260,7 @@ static tt_status choose_any_size(tt_plan *plan, tt_ctx *ctx, making *m) {
 /* Others that need the same code wait for it. The store is written when nobody does: its lock may be held by
  * one that waits. */
 static tt_status compile_and_load(tt_plan *plan, tt_ctx *ctx, making *m) {
-    tt__module_maker me = {&m->key, NULL};
+    tt__module_maker me = {.key = &m->key};
     const bool shared = !plan->n_constants;
     tt_status status = TT_OK;
     if (shared) {

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
+#include "base/clock.h"
 #include "device.h"
 #include "dispatch/context.h"
 
@@ -319,6 +320,86 @@ static void test_a_call_back_asks_for_what_is_being_compiled(void **state) {
     tt_close(&shared);
 }
 
+/* Those that wait for code that cannot be compiled do not try one after the other. */
+static void *ask_for_bad_code(void *arg) {
+    (void)arg;
+    tt_plan *plan;
+    const tt_problem p = matrix_of(ROWS, COLS, 0, 0, 16);
+    return cu->cuCtxSetCurrent(primary) == CUDA_SUCCESS && tt_plan_create(&plan, shared, &p) == TT_E_COMPILE
+               ? &primary
+               : NULL;
+}
+
+static void test_threads_fail_together(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    double took_s[2];
+    if (!device_is_host())
+        skip(); /* may have it all */
+    shared = open_ctx(0, ":memory:");
+    setenv("HOSTCUDA_FAULTS", ":compile_slow=300;:compile_error", 1);
+    for (int k = 0; k < 2; k++) {
+        const int n = k ? THREADS : 1;
+        const double began_s = tt__now_s();
+        for (int i = 0; i < n; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, ask_for_bad_code, NULL), 0);
+        device_join(threads, n);
+        took_s[k] = tt__now_s() - began_s;
+    }
+    unsetenv("HOSTCUDA_FAULTS");
+    assert_true(took_s[1] < 6 * took_s[0]);
+    tt_close(&shared);
+}
+
+static atomic_bool enough;
+
+static void *ask_again_and_again(void *arg) {
+    const int me = (int)(uintptr_t)arg;
+    if (cu->cuCtxSetCurrent(primary) != CUDA_SUCCESS)
+        return NULL;
+    for (int i = 0; !enough; i++) {
+        const tt_problem p = matrix_of(ROWS + me, COLS + i % 9, 0, 0, 16);
+        if (tt_transpose(shared, &p, BYTES, 2 * BYTES, NULL) != TT_E_COMPILE)
+            return NULL;
+    }
+    return &primary;
+}
+
+static void *end_it(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 2000 && !enough; i++)
+        usleep(10000);
+    if (enough)
+        return &primary;
+    enough = true;
+    return NULL;
+}
+
+/* There is always a plan that is being made. */
+static void test_tuning_begins_while_others_ask(void **state) {
+    (void)state;
+    pthread_t threads[5];
+    tt_report *report = NULL;
+    tt_tune_opts opts = TT_INIT(tt_tune_opts);
+    const tt_problem p = shape(34);
+    if (!device_is_host())
+        skip(); /* may have it all */
+    opts.budget_s = 1;
+    shared = open_ctx(0, ":memory:");
+    setenv("HOSTCUDA_FAULTS", "ELEM_SIZE=16:compile_slow=100;ELEM_SIZE=16:compile_error", 1);
+    enough = false;
+    for (uintptr_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_again_and_again, (void *)i), 0);
+    assert_int_equal(pthread_create(&threads[4], NULL, end_it, NULL), 0);
+    usleep(100000);
+    tt_tune(&report, shared, &p, 1, &opts);
+    enough = true;
+    device_join(threads, 5); /* the last one fails if it had to end it */
+    unsetenv("HOSTCUDA_FAULTS");
+    tt_report_free(&report);
+    tt_close(&shared);
+}
+
 /* ---- What is held -------------------------------------------------------------------------------------- */
 
 /* A captured launch and a plan of the caller work after all cached plans have been given up. */
@@ -427,6 +508,8 @@ int main(void) {
         cmocka_unit_test(test_another_shape_does_not_wait_for_a_compile),
         cmocka_unit_test(test_threads_compile_once),
         cmocka_unit_test(test_a_call_back_asks_for_what_is_being_compiled),
+        cmocka_unit_test(test_threads_fail_together),
+        cmocka_unit_test(test_tuning_begins_while_others_ask),
         cmocka_unit_test(test_graphs_and_plans_are_not_affected),
         cmocka_unit_test(test_code_is_shared),
         cmocka_unit_test(test_memory_is_short),

@@ -550,8 +550,12 @@ static tt_status run_in_store(tuning *t) {
         return tt__fail(TT_E_INVALID, "the context was opened read-only: tuning has to write to the store");
     if (shared) {
         pthread_mutex_lock(&ctx->making); /* before `lock`, as a call-back that launches needs both */
-        while (ctx->makers)               /* they need `lock`, and a call-back may wait for their plan */
+        while (ctx->makers) {             /* they need `lock`, and a call-back may wait for their plan */
+            ctx->tune_waits = true;
             pthread_cond_wait(&ctx->made, &ctx->making);
+        }
+        ctx->tune_waits = false;
+        pthread_cond_broadcast(&ctx->made);
         pthread_mutex_lock(&ctx->lock);
         s->store = ctx->store;
     } else {
