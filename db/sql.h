@@ -394,11 +394,11 @@
     X(SWEEP_VALUES, "DELETE FROM value WHERE problem_id NOT IN (SELECT id FROM problem)") \
     X(SWEEP_OPERATIONS, "DELETE FROM operation WHERE id NOT IN (SELECT operation_id FROM problem)") \
     X(SWEEP_ENVS, "DELETE FROM env WHERE id NOT IN (SELECT env_id FROM run)") \
-    X(SWEEP_RULES, "DELETE FROM rule WHERE gpu_id NOT IN (SELECT gpu_id FROM run) OR (instr(name, ' text ') > 0" \
-        " AND NOT EXISTS (SELECT 1 FROM operation WHERE operation.text <> '' AND instr(name, operation.text) > 0))" \
-        " OR NOT EXISTS (SELECT 1 FROM operation JOIN problem ON problem.operation_id = operation.id" \
-        " WHERE instr(replace(rule.name, char(10), ' '), 'rule 1 ' || operation.name || ' ') = 1 AND" \
-        " (EXISTS (SELECT 1 FROM winner WHERE winner.problem_id = problem.id AND winner.gpu_id = rule.gpu_id)" \
+    /* A rule's name begins "rule 1 OPERATION", and has " text HASH" if a user's file declares that. */ \
+    X(SWEEP_RULES, "DELETE FROM rule WHERE NOT EXISTS (SELECT 1 FROM operation JOIN problem ON operation_id = operation.id" \
+        " WHERE instr(replace(rule.name, char(10), ' '), 'rule 1 ' || operation.name || ' ') = 1" \
+        " AND instr(rule.name, operation.text) > 0 AND (operation.text <> '') = (instr(rule.name, ' text ') > 0)" \
+        " AND (EXISTS (SELECT 1 FROM winner WHERE winner.problem_id = problem.id AND winner.gpu_id = rule.gpu_id)" \
         " OR EXISTS (SELECT 1 FROM trial JOIN run ON run.id = trial.run_id" \
         " WHERE trial.problem_id = problem.id AND run.gpu_id = rule.gpu_id)))") \
     X(SWEEP_GPUS, "DELETE FROM gpu WHERE id NOT IN (SELECT gpu_id FROM run)") \

@@ -83,10 +83,9 @@ assert "is whole" in run("check", "--db", "merged.db").stdout
 assert "match          exact" in run("best", "--gpu", "h200", "--size", 4096, "--db", "s.db").stdout
 
 # They go with all that an operation has, and not before.
-run("prune", "--kernel", "transpose_tiled", "--db", "imported.db")
-assert "transpose, elem_size=4" in run("list", "--db", "imported.db").stdout
-run("prune", "--op", "transpose", "--db", "imported.db")
-assert sqlite3.connect("imported.db").execute("select count(*) from rule").fetchone()[0] == 0
+for part, kept in (("--kernel", "transpose_tiled"), 1), (("--op", "transpose"), 0):
+    run("prune", *part, "--db", "imported.db")
+    assert sqlite3.connect("imported.db").execute("select count(*) from rule").fetchone()[0] == kept, part
 
 # A run keeps one.
 done = run("--device", f"replay:{H200}", "--sizes", "1024,4096", "--db", "run.db", "--configs", 2, "--effort", "quick")

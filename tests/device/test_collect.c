@@ -298,23 +298,24 @@ static void test_a_forked_child_keeps_no_lock(void **state) {
     tt_close(&own);
 }
 
+static void run_again(const char *how) {
+    char command[160];
+    unlink(path);
+    snprintf(command, sizeof command, "'%s' %s '%s'", program, how, path);
+    assert_int_equal(system(command), 0);
+}
+
 /* A child of fork that exits normally runs the same functions at its end. It must not count again. */
 static void test_ends_of_processes(void **state) {
     (void)state;
-    char command[160];
-    unlink(path);
-    snprintf(command, sizeof command, "'%s' child '%s'", program, path);
-    assert_int_equal(system(command), 0);
+    run_again("child");
     assert_int_equal(launches_of("transpose", "rows=30,cols=40"), 4);
 }
 
 /* The process ends while one of its threads writes. The end waits for that thread, so no count is lost. */
 static void test_ends_during_a_write(void **state) {
     (void)state;
-    char command[160];
-    unlink(path);
-    snprintf(command, sizeof command, "'%s' write '%s'", program, path);
-    assert_int_equal(system(command), 0);
+    run_again("write");
     assert_int_equal(launches_of("transpose", "rows=30,cols=40"), 5);
     assert_int_equal(launches_of("transpose", "rows=31,cols=40"), 1);
 }
